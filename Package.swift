@@ -1,0 +1,195 @@
+// swift-tools-version: 6.2
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import PackageDescription
+
+/// Settings of every Swift target: Swift 6 mode, the upcoming features, warnings as errors.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A layer-0 module: names a C library of the system.
+func system(_ name: String, pkgConfig: String? = nil, apt: [String] = []) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig,
+        providers: apt.isEmpty ? nil : [.apt(apt)])
+}
+
+/// A Swift module `Nacre<name>` in `Sources/<folder>/<name>`, with its unit tests where it has any.
+func module(
+    _ name: String, in folder: String, _ dependencies: [Target.Dependency],
+    tests: [Target.Dependency]? = [], resources: [Resource] = []
+) -> [Target] {
+    var targets: [Target] = [
+        .target(
+            name: "Nacre\(name)", dependencies: dependencies, path: "Sources/\(folder)/\(name)",
+            resources: resources, swiftSettings: strict)
+    ]
+    if let tests {
+        targets.append(
+            .testTarget(
+                name: "Nacre\(name)Tests",
+                dependencies: [.byName(name: "Nacre\(name)"), "NacreTesting"] + dependencies + tests,
+                path: "Tests/\(folder)/\(name)Tests", swiftSettings: strict))
+    }
+    return targets
+}
+
+let systemLibraries: [Target] = [
+    system("CLinux"),
+    system("COpenSSL", pkgConfig: "openssl", apt: ["libssl-dev"]),
+    system("CSodium", pkgConfig: "libsodium", apt: ["libsodium-dev"]),
+    system("CSQLite", pkgConfig: "sqlite3", apt: ["libsqlite3-dev"]),
+    system("CCurl", pkgConfig: "libcurl", apt: ["libcurl4-openssl-dev"]),
+    system("CPSL", pkgConfig: "libpsl", apt: ["libpsl-dev"]),
+    system("CGLib", pkgConfig: "gio-unix-2.0", apt: ["libglib2.0-dev"]),
+    system("CSecret", pkgConfig: "libsecret-1", apt: ["libsecret-1-dev"]),
+    system("CWebKitGTK", pkgConfig: "webkitgtk-6.0", apt: ["libwebkitgtk-6.0-dev"]),
+]
+
+let shared: [Target] =
+    module("Core", in: "Shared", ["CLinux"])
+    + module("Wire", in: "Shared", ["NacreCore"])
+    + module("Crypto", in: "Shared", ["NacreCore", "COpenSSL", "CSodium"])
+    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto"])
+    + module("SQLite", in: "Shared", ["NacreCore", "CSQLite"])
+    + module("HTTP", in: "Shared", ["NacreCore", "CPSL"])
+    + module("Routing", in: "Shared", ["NacreCore", "NacreHTTP"])
+    + module("Ports", in: "Shared", ["NacreCore", "NacreHTTP"], tests: nil)
+    + module("Curl", in: "Shared", ["NacreCore", "NacreHTTP", "CCurl", "CLinux"])
+    + module("Listener", in: "Shared", ["NacreCore", "NacreHTTP", "NacreRouting", "COpenSSL", "CLinux"])
+
+let appHalf: [Target] =
+    module("Secrets", in: "App", ["NacreCore", "NacrePorts", "NacreCrypto"])
+    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite"])
+    + module(
+        "SignIn", in: "App",
+        ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
+    + module(
+        "Bridge", in: "App", ["NacreCore", "NacrePorts"],
+        resources: [.embedInCode("Resources/bridge.js"), .embedInCode("Resources/isolated.js")])
+    + module(
+        "Page", in: "App",
+        ["NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreListener", "NacreCrypto", "COpenSSL", "CLinux"])
+    + module(
+        "Plugins", in: "App",
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
+    + module(
+        "App", in: "App",
+        [
+            "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
+            "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreBridge", "NacrePage",
+            "NacrePlugins",
+        ])
+
+let serverHalf: [Target] =
+    module("Database", in: "Server", ["NacreCore", "NacreSQLite"])
+    + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    + module(
+        "Gateway", in: "Server",
+        [
+            "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
+            "NacreSessions",
+        ])
+    + module(
+        "Provider", in: "Server",
+        [
+            "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
+        ])
+    + module(
+        "Server", in: "Server",
+        [
+            "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
+            "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
+        ])
+
+let linux = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux])
+let gtk = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
+
+let platforms: [Target] =
+    module(
+        "Linux", in: "Platforms",
+        [
+            "NacreCore", "NacrePorts", "NacreSecrets",
+            .target(name: "CGLib", condition: gtk), .target(name: "CSecret", condition: gtk),
+        ])
+    + module(
+        "GTKShell", in: "Platforms",
+        [
+            "NacreCore", "NacreApp", "NacreBridge", "NacrePage", "NacreLinks", "NacrePorts", "NacreLinux",
+            .target(name: "CWebKitGTK", condition: gtk),
+        ], tests: nil)
+
+let commands: [Target] = [
+    .executableTarget(
+        name: "nacre",
+        dependencies: [
+            "NacreCore", "NacreServer", "NacreApp", .target(name: "NacreGTKShell", condition: gtk),
+            .target(name: "NacreLinux", condition: linux),
+        ],
+        path: "Sources/Commands/nacre", swiftSettings: strict),
+    .executableTarget(
+        name: "nacre-demo",
+        dependencies: ["NacreCore", "NacreServer", "MessagesBackend"],
+        path: "Sources/Commands/nacre-demo", swiftSettings: strict),
+]
+
+let examples: [Target] = [
+    .target(
+        name: "MessagesBackend",
+        dependencies: [
+            "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreJOSE", "NacreCrypto", "NacreDatabase",
+        ],
+        path: "examples/messages/Backend", swiftSettings: strict),
+    .testTarget(
+        name: "MessagesBackendTests",
+        dependencies: [
+            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting",
+        ],
+        path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
+]
+
+let testing: [Target] =
+    module(
+        "Testing", in: "Testing",
+        [
+            "NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreCrypto", "NacreJOSE",
+        ], tests: nil)
+    + [
+        .testTarget(
+            name: "ContractTests",
+            dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
+            path: "Tests/ContractTests", resources: [.copy("Fixtures")], swiftSettings: strict),
+        .testTarget(
+            name: "SocketTests",
+            dependencies: [
+                "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
+                "NacreTesting", "NacreCrypto", "CLinux",
+            ],
+            path: "Tests/SocketTests", swiftSettings: strict),
+    ]
+
+let package = Package(
+    name: "nacre",
+    platforms: [.iOS(.v18), .macOS(.v15)],
+    products: [
+        .executable(name: "nacre", targets: ["nacre"]),
+        .executable(name: "nacre-demo", targets: ["nacre-demo"]),
+        .library(name: "NacreServer", targets: ["NacreServer"]),
+        .library(name: "NacreApp", targets: ["NacreApp"]),
+        .library(name: "NacreRouting", targets: ["NacreRouting"]),
+        .library(name: "NacreTesting", targets: ["NacreTesting"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["GTKShell"]),
+        .trait(name: "GTKShell", description: "The Linux shell: needs GTK 4, WebKitGTK and GLib."),
+    ],
+    targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + examples + testing
+)
