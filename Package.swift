@@ -110,8 +110,8 @@ let serverHalf: [Target] =
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
         ])
 
-let linux = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux])
-let gtk = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
+let linux = TargetDependencyCondition.when(platforms: [.linux])
+let gtk = TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
 
 let platforms: [Target] =
     module(
