@@ -51,7 +51,8 @@ struct RedactionTests {
     func fields() {
         let sink = Sink()
         let log = Log(label: "t", sink: sink)
-        log.info("x", ["csrf_token": "s3cret", "nested": ["password": "pw", "ok": "yes"], "url": "https://h/?token=t"])
+        log.info(
+            "x", ["csrf_token": "s3cret", "nested": ["password": "pw", "ok": "yes"], "url": "https://h/?token=t"])
         let line = sink.lines.first ?? ""
         #expect(!line.contains("s3cret") && !line.contains("pw\"") && !line.contains("token=t"))
         #expect(line.contains("yes"))

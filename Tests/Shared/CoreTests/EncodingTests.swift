@@ -13,7 +13,8 @@ struct EncodingTests {
         #expect(Hex.decode(Hex.encode(bytes)) == bytes)
     }
 
-    @Test("Base64url refuses padding, foreign letters, impossible lengths and stray bits",
+    @Test(
+        "Base64url refuses padding, foreign letters, impossible lengths and stray bits",
         arguments: ["YQ==", "Y+", "Y/", "A", "YR", "Y Q", "YQ\n", "é"])
     func strict(text: String) { #expect(Base64URL.decode(text) == nil) }
 

@@ -8,7 +8,8 @@ struct JSONTests {
     @Test(
         "A document survives reading and writing",
         arguments: [
-            #"{"a":[1,-2,true,false,null,"x"],"b":{"c":9007199254740993}}"#, #""\u00e9\n\t""#, "[]", "{}", "0", #"[0.5]"#,
+            #"{"a":[1,-2,true,false,null,"x"],"b":{"c":9007199254740993}}"#, #""\u00e9\n\t""#, "[]", "{}", "0",
+            #"[0.5]"#,
             #"{"emoji":"\ud83d\ude00"}"#,
         ])
     func roundTrip(text: String) throws {
@@ -19,7 +20,8 @@ struct JSONTests {
     @Test(
         "What is not exactly one JSON value is refused with a place",
         arguments: [
-            "", "{", "[1,]", "{\"a\":1,}", "{a:1}", "01", "1.", "1e", "+1", "nul", "\"\u{1}\"", "\"\\x\"", "\"\\ud800\"", "1 2",
+            "", "{", "[1,]", "{\"a\":1,}", "{a:1}", "01", "1.", "1e", "+1", "nul", "\"\u{1}\"", "\"\\x\"",
+            "\"\\ud800\"", "1 2",
             "{\"a\":1,\"a\":2}", "[1 2]", "\"open", "{\"a\" 1}", "1e999",
         ])
     func malformed(text: String) {

@@ -22,16 +22,28 @@ struct CookieTests {
             Row(set: "a=1", from: "https://mail.example.org/x/y", to: "https://mail.example.org/x/z", sent: true),
             Row(set: "a=1", from: "https://mail.example.org/x/y", to: "https://mail.example.org/other", sent: false),
             Row(set: "a=1; Path=/", from: "https://mail.example.org/x", to: "https://example.org/", sent: false),
-            Row(set: "a=1; Path=/", from: "https://mail.example.org/x", to: "https://sub.mail.example.org/", sent: false),
-            Row(set: "a=1; Path=/; Domain=example.org", from: "https://mail.example.org/", to: "https://x.example.org/", sent: true),
-            Row(set: "a=1; Path=/; Domain=org", from: "https://mail.example.org/", to: "https://mail.example.org/", sent: false),
+            Row(
+                set: "a=1; Path=/", from: "https://mail.example.org/x", to: "https://sub.mail.example.org/", sent: false
+            ),
+            Row(
+                set: "a=1; Path=/; Domain=example.org", from: "https://mail.example.org/", to: "https://x.example.org/",
+                sent: true),
+            Row(
+                set: "a=1; Path=/; Domain=org", from: "https://mail.example.org/", to: "https://mail.example.org/",
+                sent: false),
             Row(set: "a=1; Path=/; Domain=co.uk", from: "https://a.co.uk/", to: "https://b.co.uk/", sent: false),
-            Row(set: "a=1; Path=/; Domain=evil.org", from: "https://mail.example.org/", to: "https://evil.org/", sent: false),
+            Row(
+                set: "a=1; Path=/; Domain=evil.org", from: "https://mail.example.org/", to: "https://evil.org/",
+                sent: false),
             Row(set: "a=1; Path=/; Secure", from: "https://h.example/", to: "http://h.example/", sent: false),
             Row(set: "a=1; Path=/; Secure", from: "http://h.example/", to: "https://h.example/", sent: false),
             Row(set: "a=1; Path=/; Max-Age=0", from: "https://h.example/", to: "https://h.example/", sent: false),
-            Row(set: "a=1; Path=/; Expires=Wed, 21 Oct 2015 07:28:00 GMT", from: "https://h.example/", to: "https://h.example/", sent: false),
-            Row(set: "a=1; Path=/; Expires=Wed, 21-Oct-2037 07:28:00 GMT", from: "https://h.example/", to: "https://h.example/", sent: true),
+            Row(
+                set: "a=1; Path=/; Expires=Wed, 21 Oct 2015 07:28:00 GMT", from: "https://h.example/",
+                to: "https://h.example/", sent: false),
+            Row(
+                set: "a=1; Path=/; Expires=Wed, 21-Oct-2037 07:28:00 GMT", from: "https://h.example/",
+                to: "https://h.example/", sent: true),
             Row(set: "__Host-a=1; Path=/", from: "https://h.example/", to: "https://h.example/", sent: false),
             Row(set: "__Host-a=1; Path=/; Secure", from: "https://h.example/", to: "https://h.example/", sent: true),
             Row(set: "__Secure-a=1; Path=/", from: "https://h.example/", to: "https://h.example/", sent: false),
@@ -39,7 +51,9 @@ struct CookieTests {
             Row(set: "a=1; Path=/foo", from: "https://h.example/", to: "https://h.example/foo/bar", sent: true),
             Row(set: "=1; Path=/", from: "https://h.example/", to: "https://h.example/", sent: false),
             Row(set: "novalue", from: "https://h.example/", to: "https://h.example/", sent: false),
-            Row(set: "a=1; Domain=127.0.0.1; Path=/", from: "http://127.0.0.1:8901/", to: "http://127.0.0.1:8902/", sent: true),
+            Row(
+                set: "a=1; Domain=127.0.0.1; Path=/", from: "http://127.0.0.1:8901/", to: "http://127.0.0.1:8902/",
+                sent: true),
             Row(set: "a=1; Path=/; Secure", from: "http://localhost:8901/", to: "http://localhost:8901/", sent: true),
         ])
     func rows(row: Row) throws {

@@ -22,7 +22,8 @@ struct URLTests {
     @Test(
         "Malformed URLs are refused",
         arguments: [
-            "mail.example.org", "ftp://h/", "https://", "https://user@h/", "https://h:0/", "https://h:99999/", "https://h:x/",
+            "mail.example.org", "ftp://h/", "https://", "https://user@h/", "https://h:0/", "https://h:99999/",
+            "https://h:x/",
             "https://a b/", "https://h/\n", "https://h\\evil/", "https://é.example/",
         ])
     func malformed(text: String) { #expect(throws: NacreError.self) { try WebURL(text) } }
@@ -30,8 +31,10 @@ struct URLTests {
     @Test(
         "Same site follows the public suffix list and the scheme",
         arguments: [
-            ("https://app.mail.example.org", "https://mail.example.org", true), ("https://localhost", "https://localhost:8901", true),
-            ("https://a.github.io", "https://b.github.io", false), ("https://a.example.org", "http://a.example.org", false),
+            ("https://app.mail.example.org", "https://mail.example.org", true),
+            ("https://localhost", "https://localhost:8901", true),
+            ("https://a.github.io", "https://b.github.io", false),
+            ("https://a.example.org", "http://a.example.org", false),
             ("https://a.example.org", "https://example.com", false), ("https://127.0.0.1", "https://127.0.0.2", false),
         ])
     func sameSite(a: String, b: String, same: Bool) throws {

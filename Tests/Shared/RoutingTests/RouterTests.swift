@@ -20,14 +20,19 @@ struct RouterTests {
 
     private func get(_ target: String, _ method: HTTPMethod = .get) async throws -> (Int, String, HTTPFields) {
         let response = try await client.send(HTTPRequest(method: method, authority: "h", target: target))
-        return (response.status.rawValue, String(decoding: try await response.body.collect(upTo: 4096), as: UTF8.self), response.fields)
+        return (
+            response.status.rawValue, String(decoding: try await response.body.collect(upTo: 4096), as: UTF8.self),
+            response.fields
+        )
     }
 
     @Test(
         "Literals win over parameters, parameters over the rest",
         arguments: [
-            ("/", "/"), ("/users/me/", "/users/me/"), ("/users/42/", "/users/:id/ id=42"), ("/users/a%20b/?q=1", "/users/:id/ id=a b"),
-            ("/users/me/posts/7", "/users/:id/posts/:post id=me post=7"), ("/files/a/b", "/files/**"), ("/files/", "/files/**"),
+            ("/", "/"), ("/users/me/", "/users/me/"), ("/users/42/", "/users/:id/ id=42"),
+            ("/users/a%20b/?q=1", "/users/:id/ id=a b"),
+            ("/users/me/posts/7", "/users/:id/posts/:post id=me post=7"), ("/files/a/b", "/files/**"),
+            ("/files/", "/files/**"),
         ])
     func matching(target: String, expected: String) async throws {
         let (status, body, _) = try await get(target)
@@ -35,7 +40,9 @@ struct RouterTests {
         #expect(body == expected)
     }
 
-    @Test("Unknown paths are 404, trailing slashes matter", arguments: ["/users/me", "/nothing", "/users//", "/users/%zz/"])
+    @Test(
+        "Unknown paths are 404, trailing slashes matter",
+        arguments: ["/users/me", "/nothing", "/users//", "/users/%zz/"])
     func unknown(target: String) async throws { #expect(try await get(target).0 == 404) }
 
     @Test("A known path under another method says which it takes")
