@@ -1,4 +1,5 @@
 """The server half as separate processes on free ports: `nacre serve` and the example's backend."""
+import glob
 import json
 import os
 import pathlib
@@ -66,9 +67,9 @@ class Servers:
         return self
 
     def start_gateway(self):
-        fake = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+        fake = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), "")
         clock = {"LD_PRELOAD": fake, "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
-                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if os.path.exists(fake) else {}
+                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if fake else {}
         self.gateway = self.desktop.spawn(
             "gateway", [BINARIES / "nacre", "serve", "--config", self.configuration()], env=self.environment | clock)
         if not until(lambda: answers(self.origin + "/readyz"), 20):
