@@ -2,6 +2,7 @@
 
 import NacreHTTP
 import NacreListener
+import NacreTesting
 import Testing
 
 @Suite("The request parser")

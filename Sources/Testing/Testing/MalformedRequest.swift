@@ -1,13 +1,13 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Testing
-
 /// A request that must not be taken, and the status that says so.
-struct MalformedRequest: Sendable, CustomTestStringConvertible {
-    let name: String
-    let text: String
-    let status: Int
-    var testDescription: String { name }
+package struct MalformedRequest: Sendable, CustomStringConvertible {
+    package let name: String
+    /// The bytes as UTF-8.
+    package let text: String
+    /// The status it is refused with.
+    package let status: Int
+    package var description: String { name }
 
     init(_ name: String, _ status: Int, _ text: String) {
         self.name = name
@@ -20,7 +20,7 @@ struct MalformedRequest: Sendable, CustomTestStringConvertible {
     private static let chunked = post + "Transfer-Encoding: chunked\r\n\r\n"
 
     /// Refused by the head alone.
-    static let heads = [
+    package static let heads = [
         MalformedRequest("length and chunked", 400, post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
         MalformedRequest("two lengths", 400, post + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n"),
         MalformedRequest("two equal lengths", 400, post + "Content-Length: 5\r\nContent-Length: 5\r\n\r\n"),
@@ -84,7 +84,7 @@ struct MalformedRequest: Sendable, CustomTestStringConvertible {
     ]
 
     /// Refused by the chunked coding of their body.
-    static let chunks = [
+    package static let chunks = [
         MalformedRequest("junk after the size", 400, chunked + "5junk\r\nhello\r\n0\r\n\r\n"),
         MalformedRequest("a prefixed size", 400, chunked + "0x5\r\nhello\r\n0\r\n\r\n"),
         MalformedRequest("a space before the size", 400, chunked + " 5\r\nhello\r\n0\r\n\r\n"),
