@@ -147,7 +147,8 @@ final class Connection: Sendable {
 
     private func check(_ head: RequestHead) throws(Refusal) -> RequestHead {
         if head.method == .connect { throw Refusal(501, "No tunnels are made here.") }
-        if let attributes, !attributes.matches(authority: head.authority, isTLS: isTLS) {  // guard: listener-tunnel-host
+        let elsewhere = attributes?.matches(authority: head.authority, isTLS: isTLS) == false
+        if elsewhere {  // guard: listener-tunnel-host
             throw Refusal(421, "The Host field names another host than the tunnel was made for.")
         }
         return head
