@@ -100,7 +100,7 @@ final class Connection: Sendable {
     private func serve() async throws {
         var input = ByteQueue()
         var isFirst = true
-        while let head = try await nextHead(&input, isFirst: isFirst) {
+        while !Task.isCancelled, let head = try await nextHead(&input, isFirst: isFirst) {
             isFirst = false
             guard let rest = try await answer(head, input) else { return }
             input = rest
