@@ -187,12 +187,15 @@ export class I18n {
     const age = Math.round((day(now) - day(date)) / 86_400_000);
     if (age === 0) return this.date(date, { timeStyle: "short" });
     if (age === 1) {
-      const text = new Intl.RelativeTimeFormat(this.locale, { numeric: "auto" }).format(-1, "day");
-      return text[0].toLocaleUpperCase(this.locale) + text.slice(1);
+      return this.#capital(new Intl.RelativeTimeFormat(this.locale, { numeric: "auto" }).format(-1, "day"));
     }
-    if (age > 1 && age < 7) return this.date(date, { weekday: "long" });
+    if (age > 1 && age < 7) return this.#capital(this.date(date, { weekday: "long" }));
     if (date.getFullYear() === now.getFullYear()) return this.date(date, { day: "numeric", month: "short" });
     return this.date(date, { dateStyle: "short" });
+  }
+
+  #capital(text) {
+    return text[0].toLocaleUpperCase(this.locale) + text.slice(1);
   }
 
   date(date, options) {

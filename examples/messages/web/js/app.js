@@ -17,18 +17,22 @@ class App {
   #sharedMayLiveOn = false;
   #dismissedNotice = null;
   #waiting = null;
-  #wasDown = false;
+  #downSince = null;
+  #lastRecovery = 0;
 
   constructor(root, toaster, alarm) {
     this.root = root;
     this.toaster = toaster;
     this.alarm = alarm;
     const native = window.nacre !== undefined;
-    this.api = new Api({ origin: native ? window.nacre.api.origin : "", native, onAnswer: (kind) => this.session?.heard(kind) });
+    this.api = new Api({ origin: native ? window.nacre.api.origin : "", native, onAnswer: (kind, began) => this.session?.heard(kind, began) });
     this.session = native ? new NativeSession(window.nacre) : new BrowserSession(this.api);
     this.session.addEventListener("change", () => this.show());
     i18n.onChange(() => this.#mail?.showAccount());
     window.addEventListener("online", () => this.retry());
+    setInterval(() => {
+      if (this.#downSince !== null && document.visibilityState === "visible") this.retry();
+    }, 20_000);
     settleLanguage(this.session.current.profile);
     this.show();
     if (!native) this.session.validate();
@@ -45,11 +49,22 @@ class App {
     if (kind === null) this.#showMail(snapshot);
     else this.#showScreen(kind, snapshot);
     this.#showBanners(snapshot);
-    if (this.#wasDown && snapshot.server === "reachable" && kind === null) {
-      this.toaster.show({ text: t("offline.back"), dismissLabel: t("app.dismiss") });
-      this.#mail?.refresh();
+    this.#followServer(kind === null ? snapshot.server : "unknown");
+  }
+
+  /** Fills what is missing once the server is back; not in a hurry, since "back" may last for one answer only. */
+  #followServer(server) {
+    if (server === "unreachable") {
+      this.#downSince ??= performance.now();
+    } else if (server === "reachable" && this.#downSince !== null) {
+      const down = performance.now() - this.#downSince;
+      this.#downSince = null;
+      if (down > 1500) this.toaster.show({ text: t("offline.back"), dismissLabel: t("app.dismiss") });
+      if (performance.now() - this.#lastRecovery > 10_000) this.#mail?.refresh();
+      this.#lastRecovery = performance.now();
+    } else if (server === "unknown") {
+      this.#downSince = null;
     }
-    this.#wasDown = kind === null && snapshot.server === "unreachable";
   }
 
   #dropMail() {

@@ -18,7 +18,7 @@ export class ListView {
   #last = null;
   current = 0; // the row the keyboard is on
 
-  /** `act`: open(id), flag(id, change), clearSearch(), retry(). */
+  /** `act`: open(id), flag(id, change), clearSearch(), retry(), href(id), profile(). */
   constructor(store, act) {
     this.#store = store;
     this.#act = act;
@@ -155,7 +155,8 @@ export class ListView {
     const { list } = this.#store;
     const selected = item.id === this.selected;
     const sender = item.senders?.at(-1) ?? {};
-    const names = item.senders?.map((one) => one.name || one.email).filter(Boolean) ?? [];
+    const mine = this.#act.profile()?.email?.toLowerCase();
+    const names = item.senders?.map((one) => (mine && one.email?.toLowerCase() === mine ? t("list.me") : one.name || one.email)).filter(Boolean) ?? [];
     const date = new Date(item.last_at);
     const action = (name, drawing, label, run, more = {}) =>
       h("button", {

@@ -34,6 +34,7 @@ export class MailApp {
       open: (id) => this.openThread(id),
       flag: (id, change) => this.flag(id, change),
       clearSearch: () => this.search(""),
+      profile: () => session.current.profile,
       retry: () => this.retry(),
     });
     const canPrint = !session.native || window.nacre.can("print");

@@ -41,8 +41,10 @@ function htmlBody(message, api) {
     frame.srcdoc = mailDocument(prepared, {
       blobs: api.blobs, showRemote: state.showRemote, font, language: i18n.language,
     });
-    stage.classList.toggle("paper", prepared.coloured);
-    ruler.classList.toggle("paper", prepared.coloured);
+    for (const box of [stage, ruler]) {
+      box.classList.toggle("paper", prepared.coloured);
+      box.classList.toggle("inset", !prepared.grounded);
+    }
     stage.replaceChildren(frame);
     notice.hidden = !prepared.hasRemote || state.showRemote;
     fold.hidden = !prepared.hasQuote;

@@ -11,7 +11,7 @@ const cssUrl = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)]*))\s*\)/gi;
 /**
  * Parses without running or loading anything and prepares the document.
  * `blob(id)`: address of a part. `showRemote`, `showQuote`: what the person asked for.
- * Returns {document, hasRemote, hasQuote, coloured}.
+ * Returns {document, hasRemote, hasQuote, coloured: it sets colours, grounded: and its own background}.
  */
 export function prepareMail(html, { attachments = [], blob, showRemote = false, showQuote = false }) {
   const mail = new DOMParser().parseFromString(html, "text/html");
@@ -43,6 +43,7 @@ export function prepareMail(html, { attachments = [], blob, showRemote = false, 
   const cleanCss = (css) =>
     css
       .replace(/@import[^;]*;?/gi, "")
+      .replace(/(position\s*:\s*)(?:fixed|sticky)/gi, "$1static")
       .replace(cssUrl, (_, a, b, c) => {
         const address = resolve(a ?? b ?? c ?? "");
         return address ? `url("${address.replace(/["\\\n]/g, encodeURIComponent)}")` : "none";
@@ -70,7 +71,8 @@ export function prepareMail(html, { attachments = [], blob, showRemote = false, 
   if (quote && !showQuote) for (const node of quote) node.remove();
   const look = `${[...mail.querySelectorAll("style")].map((style) => style.textContent).join(" ")} ${[...mail.querySelectorAll("[style]")].map((element) => element.getAttribute("style")).join(" ")}`;
   const coloured = mail.querySelector("[bgcolor], [background], font[color]") !== null || /(?:^|[\s;{"])(?:color|background(?:-color|-image)?)\s*:/i.test(look);
-  return { document: mail, hasRemote, hasQuote: quote !== null, coloured };
+  const grounded = mail.body.matches("[bgcolor], [background], [style*=background]") || /(?:^|[\s},])body[^{}]*\{[^}]*background/i.test(look);
+  return { document: mail, hasRemote, hasQuote: quote !== null, coloured, grounded };
 }
 
 function prepareLink(link) {
@@ -98,6 +100,13 @@ function prepareImage(image, resolve) {
   const tiny = ["width", "height"].some((side) => /^[0-3](?:px)?$/.test(image.getAttribute(side) ?? ""));
   if (tiny) image.remove();
   else image.setAttribute("data-blocked", "");
+  // Without an address the browser shows the words alone; the picture's place is kept.
+  const [width, height] = ["width", "height"].map((side) => Number.parseInt(image.getAttribute(side) ?? "", 10));
+  if (width > 3 && height > 3) {
+    image.style.setProperty("display", "inline-block");
+    image.style.setProperty("width", `${width}px`);
+    image.style.setProperty("aspect-ratio", `${width} / ${height}`);
+  }
 }
 
 /** The quoted end of an answer: the nodes to fold, or null. */
@@ -152,7 +161,7 @@ export function mailDocument(prepared, { blobs, showRemote, font, language }) {
     :root { color-scheme: ${coloured ? "light" : "light dark"}; }
     html { background: ${coloured ? "#fff" : "transparent"}; }
     body { color: ${coloured ? "#1a2029" : "light-dark(#1a2029, #e7eaee)"}; }
-    a { color: ${coloured ? "#1f5fd0" : "light-dark(#1f5fd0, #8db5ff)"}; }
+    a[href] { color: ${coloured ? "#1f5fd0" : "light-dark(#1f5fd0, #8db5ff)"}; }
     ${mailStyle("body", font)}`;
   page.head.replaceChildren(
     meta({ charset: "utf-8" }),

@@ -17,7 +17,12 @@ const attributes = new Set(
 function copyNode(node, into) {
   if (node.nodeType === Node.TEXT_NODE) {
     into.append(node.data);
-  } else if (node.nodeType === Node.ELEMENT_NODE && node.localName !== "style" && node.localName !== "svg") {
+  } else if (node.localName === "svg") {
+    const box = document.createElement("span");
+    const side = (name, otherwise) => (/^[\d.]+(?:px)?$/.test(node.getAttribute(name) ?? "") ? Number.parseFloat(node.getAttribute(name)) : otherwise);
+    box.style.cssText = `display: inline-block; width: ${side("width", 300)}px; height: ${side("height", 150)}px`;
+    into.append(box);
+  } else if (node.nodeType === Node.ELEMENT_NODE && node.localName !== "style") {
     const copy = document.createElement(tags.has(node.localName) ? node.localName : "span");
     for (const { name, value } of node.attributes) if (attributes.has(name)) copy.setAttribute(name, value);
     copyStyle(node.style, copy.style);

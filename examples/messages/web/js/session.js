@@ -6,10 +6,32 @@ const emptySnapshot = {
   state: "unknown", reason: null, error: null, profile: null, server: "unknown", keptIn: "memory", notice: null,
 };
 
+const placeKey = "messages.place";
+
+/** Signing in leaves the page in a plain browser; the fragment does not travel with it. */
+function rememberPlace() {
+  try {
+    sessionStorage.setItem(placeKey, location.hash);
+  } catch {
+    // then the person starts in the inbox
+  }
+}
+
+function returnToPlace() {
+  try {
+    const place = sessionStorage.getItem(placeKey);
+    sessionStorage.removeItem(placeKey);
+    if (place && location.hash === "") history.replaceState(null, "", place);
+  } catch {
+    // as above
+  }
+}
+
 /** `current` is the snapshot, "change" says that it is another one. */
 export class NativeSession extends EventTarget {
   #nacre;
   #serverDown = false;
+  #downSince = 0;
 
   constructor(nacre) {
     super();
@@ -26,9 +48,11 @@ export class NativeSession extends EventTarget {
   }
 
   /** What the API calls saw. The 401 itself is handled in the shell, which then says so (SE-4). */
-  heard(kind) {
+  heard(kind, began = Infinity) {
     const down = kind === "offline";
-    if (down === this.#serverDown) return;
+    if (down) this.#downSince = performance.now();
+    // An answer to a question asked before the failure proves nothing.
+    if (down === this.#serverDown || began < this.#downSince) return;
     this.#serverDown = down;
     this.dispatchEvent(new Event("change"));
   }
@@ -50,6 +74,7 @@ export class BrowserSession extends EventTarget {
   constructor(api) {
     super();
     this.#api = api;
+    returnToPlace();
     this.current = { ...emptySnapshot };
   }
 
@@ -83,7 +108,8 @@ export class BrowserSession extends EventTarget {
   }
 
   async signIn() {
-    location.assign(`${this.#api.base}authenticate/?returnTo=${encodeURIComponent(location.pathname + location.hash)}`);
+    rememberPlace();
+    location.assign(`${this.#api.base}authenticate/?returnTo=${encodeURIComponent(location.pathname)}`);
   }
 
   async cancelSignIn() {}
