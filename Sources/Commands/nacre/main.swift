@@ -1,0 +1,2 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+print("nacre")
