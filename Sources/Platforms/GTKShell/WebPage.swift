@@ -55,6 +55,8 @@
                 chmod(folder, 0o700)  // SE-1: also when it was there before
             }
             let session = webkit_network_session_new(configuration.dataFolder, configuration.cacheFolder)!
+            // A page's passwords are not WebKit's to keep, and asking would start a locked keyring daemon at each launch.
+            webkit_network_session_set_persistent_credential_storage_enabled(session, 0)
             let cookies = webkit_network_session_get_cookie_manager(session)
             webkit_cookie_manager_set_persistent_storage(
                 cookies, configuration.dataFolder + "/cookies.sqlite", WEBKIT_COOKIE_PERSISTENT_STORAGE_SQLITE)

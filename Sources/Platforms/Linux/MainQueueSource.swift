@@ -2,6 +2,7 @@
 
 #if GTKShell && os(Linux)
     import CGLib
+    import Dispatch  // for the linker: the shim calls into it
 
     /// Lets a GLib main loop drive the main actor: on Linux the main actor's jobs wait in libdispatch's main queue, which
     /// announces them on an eventfd. Foundation's `RunLoop.main` and `Timer` are not driven.

@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Glibc
 import NacreGTKShell
 
 /// Prints what the shell tells; a bridge message `do …` makes it do something.
@@ -11,7 +12,7 @@ final class Probe: ShellDelegate {
     init(_ handle: any ShellHandle) { self.handle = handle }
 
     func bridgeMessage(_ json: String, pageLoad: UInt64) async -> String {
-        print("message \(pageLoad) \(json)")
+        say("message \(pageLoad) \(json)")
         switch json {
         case "slow": try? await Task.sleep(for: .seconds(2))
         case "event": await handle.dispatch(event: #"{"hello":"é\#u{2028}"}"#, pageLoad: pageLoad)
@@ -28,18 +29,18 @@ final class Probe: ShellDelegate {
         return "reply to \(json) in load \(pageLoad)"
     }
 
-    func pageLoadStarted(_ pageLoad: UInt64) { print("load \(pageLoad)") }
-    func pageReady(_ pageLoad: UInt64) { print("ready \(pageLoad)") }
-    func openLinks(_ links: [String]) { print("links \(links.joined(separator: " "))") }
-    func openExternally(_ url: String) { print("external \(url)") }
-    func webProcessCrashed(_ reason: ShellCrash) { print("crashed \(reason.rawValue)") }
-    func networkProcessLost() { print("network process lost") }
-    func windowWillClose() async { print("closing") }
-    func activated() { print("activated") }
-    func deactivated() { print("deactivated") }
+    func pageLoadStarted(_ pageLoad: UInt64) { say("load \(pageLoad)") }
+    func pageReady(_ pageLoad: UInt64) { say("ready \(pageLoad)") }
+    func openLinks(_ links: [String]) { say("links \(links.joined(separator: " "))") }
+    func openExternally(_ url: String) { say("external \(url)") }
+    func webProcessCrashed(_ reason: ShellCrash) { say("crashed \(reason.rawValue)") }
+    func networkProcessLost() { say("network process lost") }
+    func windowWillClose() async { say("closing") }
+    func activated() { say("activated") }
+    func deactivated() { say("deactivated") }
 
     func backRequested(canGoBack: Bool) async -> Bool {
-        print("back \(canGoBack)")
+        say("back \(canGoBack)")
         return false
     }
 
@@ -47,4 +48,10 @@ final class Probe: ShellDelegate {
         retries += 1
         return retries > 1
     }
+}
+
+/// One unbuffered line.
+func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    write(STDOUT_FILENO, bytes, bytes.count)
 }

@@ -5,8 +5,6 @@ import NacreGTKShell
 
 // The shell alone, around a page and an endpoint that the test brings (`run`): each event is a line on standard output.
 
-setvbuf(stdout, nil, _IOLBF, 0)
-
 func environment(_ name: String, _ fallback: String = "") -> String {
     getenv(name).map { String(cString: $0) } ?? fallback
 }
