@@ -94,7 +94,7 @@
             Task {
                 do {
                     let (configuration, delegate) = try await prepare(self)
-                    try open(configuration, delegate)
+                    try await open(configuration, delegate)
                 } catch {
                     await refuse(error)
                 }
@@ -102,7 +102,7 @@
             }
         }
 
-        private func open(_ configuration: ShellConfiguration, _ delegate: any ShellDelegate) throws {
+        private func open(_ configuration: ShellConfiguration, _ delegate: any ShellDelegate) async throws {
             self.delegate = delegate
             let window = try ShellWindow(
                 application: application, identity: identity, configuration: configuration, delegate: delegate,
@@ -111,7 +111,7 @@
             let links = waitingLinks
             waitingLinks = []
             if !links.isEmpty { delegate.openLinks(links) }
-            window.page.load(configuration.startURL)
+            try await window.page.start()
             window.present()
         }
 

@@ -45,24 +45,9 @@
 
         func loadChanged(_ event: WebKitLoadEvent) {
             switch event {
-            case WEBKIT_LOAD_STARTED, WEBKIT_LOAD_REDIRECTED: provisionalLoad()
             case WEBKIT_LOAD_COMMITTED: committed()
             case WEBKIT_LOAD_FINISHED: finished()
             default: break
-            }
-        }
-
-        /// Only the top frame gets here. Stopping now keeps the page that is shown.
-        private func provisionalLoad() {
-            let target = uri
-            guard pendingPage == nil else { return }
-            let gesture = navigations.last { $0.uri == target }?.userGesture ?? false
-            switch rule.topFrame(to: target, userGesture: gesture) {
-            case .allow: wantedURL = target
-            case .external:
-                webkit_web_view_stop_loading(view)
-                delegate.openExternally(target)
-            case .refuse: webkit_web_view_stop_loading(view)
             }
         }
 
@@ -79,6 +64,7 @@
                 currentLoad = 0
                 return load(configuration.startURL)
             }
+            wantedURL = uri
             lastLoad += 1
             currentLoad = lastLoad
             delegate.pageLoadStarted(currentLoad)
@@ -96,10 +82,21 @@
             let cancelled =
                 error.domain == webkit_network_error_quark()
                 && error.code == Int32(WEBKIT_NETWORK_ERROR_CANCELLED.rawValue)
-            if cancelled || error.domain == webkit_policy_error_quark() { return true }
-            guard rule.isOwn(uri) else { return true }
+            if cancelled { return true }
+            guard rule.isOwn(uri) else {
+                leave(to: uri)
+                return true
+            }
+            if error.domain == webkit_policy_error_quark() { return true }
             show(.loadFailed(reason: error.message))
             return true
+        }
+
+        /// The top frame was to go elsewhere, and the filter has stopped it; the page shown stays.
+        private func leave(to uri: String) {
+            let gesture = navigations.last { $0.uri == uri }?.userGesture ?? false
+            navigations.removeAll()
+            if rule.topFrame(to: uri, userGesture: gesture) == .external { delegate.openExternally(uri) }
         }
 
         /// A new network process has forgotten the certificate before anything asked for the proxy's password.

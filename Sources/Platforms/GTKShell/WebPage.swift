@@ -11,6 +11,7 @@
         let configuration: ShellConfiguration
         let view: UnsafeMutablePointer<WebKitWebView>
         let session: OpaquePointer
+        let content: OpaquePointer
         let rule: NavigationRule
         let appName: String
         unowned let delegate: any ShellDelegate
@@ -44,9 +45,16 @@
             wantedURL = configuration.startURL
             session = Self.makeSession(configuration)
             proxyGuard = try ProxyGuard(proxy: configuration.proxy, session: session)
-            let content = Self.makeContent(configuration)
+            content = Self.makeContent(configuration)
             view = nacre_web_view_new(webkit_web_context_new(), session, content, Self.makeSettings(configuration))
             connect(content: UnsafeMutableRawPointer(content))
+        }
+
+        /// Opens the first page, once the top frame is tied to the app's origin.
+        func start() async throws {
+            try await TopFrameFilter.install(
+                for: configuration.origin, in: content, folder: configuration.cacheFolder + "/filters")
+            load(configuration.startURL)
         }
 
         private static func makeSession(_ configuration: ShellConfiguration) -> OpaquePointer {
