@@ -37,18 +37,26 @@
             connect(closed)
         }
 
-        /// In a phone's size the title bar comes on top, so that the page has exactly 390 × 844.
+        /// In a phone's size it is the page that measures 390 × 844: what decorates the window comes on top. On a screen
+        /// too low for that only the width is held.
         private func restoreSize() {
-            var state = configuration.phone ? WindowState.phone : savedState() ?? .desktop
-            if configuration.phone {
-                let bar = gtk_header_bar_new()
-                gtk_window_set_titlebar(window, bar)
-                var natural: Int32 = 0
-                gtk_widget_measure(bar, GTK_ORIENTATION_VERTICAL, -1, nil, &natural, nil, nil)
-                state.height += natural
-            }
+            let state = configuration.phone ? WindowState.phone : savedState() ?? .desktop
             gtk_window_set_default_size(window, state.width, state.height)
             if state.maximised { gtk_window_maximize(window) }
+            guard configuration.phone else { return }
+            let fits = Self.screenHeight() >= state.height + 56
+            gtk_widget_set_size_request(
+                page.raw.assumingMemoryBound(to: GtkWidget.self), state.width, fits ? state.height : -1)
+        }
+
+        private static func screenHeight() -> Int32 {
+            guard let monitors = gdk_display_get_monitors(gdk_display_get_default()),
+                let monitor = g_list_model_get_item(monitors, 0)
+            else { return 0 }
+            var area = GdkRectangle()
+            gdk_monitor_get_geometry(OpaquePointer(monitor), &area)
+            g_object_unref(monitor)
+            return area.height
         }
 
         private func savedState() -> WindowState? {

@@ -4,7 +4,7 @@
     import CGLib
     import CWebKitGTK
 
-    /// Keys and mouse buttons of the window. The page sees a key first and may keep it.
+    /// Keys and mouse buttons of the window. The page sees a key first and may keep it, back and forward excepted.
     @MainActor
     enum Shortcuts {
         enum Action: Equatable {
@@ -13,13 +13,18 @@
 
         static func install(on window: ShellWindow, developer: Bool) {
             let widget = window.raw.assumingMemoryBound(to: GtkWidget.self)
-            let keys = gtk_event_controller_key_new()!
-            Signals.connectKey(UnsafeMutableRawPointer(keys)) { [unowned window] key, state in
-                guard let action = action(key: key, state: state, developer: developer) else { return false }
-                perform(action, on: window)
-                return true
+            for phase in [GTK_PHASE_CAPTURE, GTK_PHASE_BUBBLE] {
+                let keys = gtk_event_controller_key_new()!
+                gtk_event_controller_set_propagation_phase(keys, phase)
+                Signals.connectKey(UnsafeMutableRawPointer(keys)) { [unowned window] key, state in
+                    guard let action = action(key: key, state: state, developer: developer) else { return false }
+                    // The web view keeps Alt with an arrow to itself, whatever the page says.
+                    guard (action == .back || action == .forward) == (phase == GTK_PHASE_CAPTURE) else { return false }
+                    perform(action, on: window)
+                    return true
+                }
+                gtk_widget_add_controller(widget, keys)
             }
-            gtk_widget_add_controller(widget, keys)
             for (button, action) in [(8, Action.back), (9, Action.forward)] as [(guint, Action)] {
                 let click = gtk_gesture_click_new()!
                 gtk_gesture_single_set_button(click, button)

@@ -55,9 +55,13 @@
         }
 
         /// `GtkWidget *(*)(WebKitWebView *, WebKitNavigationAction *, gpointer data)`: `create`, always refused
-        static func connectCreateRefused(_ object: Pointer) {
-            let handler: @convention(c) (Pointer, Pointer, Pointer) -> Pointer? = { _, _, _ in nil }
-            attach(object, "create", unsafeBitCast(handler, to: GCallback.self), Box(()))
+        static func connectCreate(_ object: Pointer, _ body: @escaping @MainActor (OpaquePointer) -> Void) {
+            let handler: @convention(c) (Pointer, OpaquePointer, Pointer) -> Pointer? = { _, action, data in
+                nonisolated(unsafe) let action = action
+                Box<@MainActor (OpaquePointer) -> Void>.main(data) { $0(action) }
+                return nil
+            }
+            attach(object, "create", unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
         /// `gboolean (*)(WebKitWebView *, WebKitPolicyDecision *, WebKitPolicyDecisionType, gpointer data)`

@@ -17,7 +17,8 @@
         }
 
         private func decideNavigation(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ decision: OpaquePointer) {
-            let (target, gesture) = Self.action(decision)
+            let action = webkit_navigation_policy_decision_get_navigation_action(decision)
+            let (target, gesture) = Self.read(action)
             if target == ShellPage.retryURL {
                 webkit_policy_decision_ignore(policy)
                 if shownPage != nil { reload() }
@@ -37,8 +38,13 @@
         }
 
         private func decideWindow(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ decision: OpaquePointer) {
-            let (target, gesture) = Self.action(decision)
             webkit_policy_decision_ignore(policy)
+            openWindow(webkit_navigation_policy_decision_get_navigation_action(decision))
+        }
+
+        /// `target=_blank` comes as a policy decision, `window.open` as a view to create; there is only one window.
+        func openWindow(_ action: OpaquePointer?) {
+            let (target, gesture) = Self.read(action)
             if rule.newWindow(to: target, userGesture: gesture) == .external { delegate.openExternally(target) }
         }
 
@@ -55,8 +61,7 @@
             }
         }
 
-        private static func action(_ decision: OpaquePointer) -> (uri: String, userGesture: Bool) {
-            let action = webkit_navigation_policy_decision_get_navigation_action(decision)
+        private static func read(_ action: OpaquePointer?) -> (uri: String, userGesture: Bool) {
             let request = webkit_navigation_action_get_request(action)
             let uri = webkit_uri_request_get_uri(request).map { String(cString: $0) } ?? ""
             return (uri, webkit_navigation_action_is_user_gesture(action) != 0)

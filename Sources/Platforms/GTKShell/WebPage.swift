@@ -121,7 +121,7 @@
                 return true
             }
             Signals.connectPolicy(raw) { [unowned self] decision, type in decide(decision, type) }
-            Signals.connectCreateRefused(raw)
+            Signals.connectCreate(raw) { [unowned self] action in openWindow(action) }
             Signals.connectCode(raw, "load-changed") { [unowned self] code in
                 loadChanged(WebKitLoadEvent(UInt32(bitPattern: code)))
             }

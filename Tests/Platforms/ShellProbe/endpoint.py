@@ -31,7 +31,10 @@ class Endpoint:
 
     def _accept(self):
         while True:
-            client, _ = self.listener.accept()
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
             threading.Thread(target=self._tunnel, args=(client,), daemon=True).start()
 
     @staticmethod
