@@ -145,7 +145,7 @@ let commands: [Target] = [
 let probes: [Target] = [
     .executableTarget(
         name: "shell-probe", dependencies: [.target(name: "NacreGTKShell", condition: gtk)],
-        path: "Tests/Platforms/ShellProbe", exclude: ["run", "endpoint.py", "inspector.py"], swiftSettings: strict)
+        path: "Tests/Platforms/ShellProbe", exclude: ["run", "frames", "display.py", "endpoint.py", "inspector.py"], swiftSettings: strict)
 ]
 
 let examples: [Target] = [
