@@ -154,11 +154,12 @@ let examples: [Target] = [
         dependencies: [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreJOSE", "NacreCrypto", "NacreDatabase",
         ],
-        path: "examples/messages/Backend", swiftSettings: strict),
+        path: "examples/messages/Backend", exclude: ["Seed", "README.md"], swiftSettings: strict),
     .testTarget(
         name: "MessagesBackendTests",
         dependencies: [
-            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting",
+            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
+            "NacreJOSE",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
