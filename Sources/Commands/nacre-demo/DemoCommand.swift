@@ -57,7 +57,7 @@ struct DemoCommand {
                 database: data + "/mail.sqlite", sampleMail: seed, generatedThreads: generatedThreads,
                 publicOrigin: gateway.description, identityVerifier: verifier, log: log))
         let listener = HTTPListener(
-            configuration: ListenerConfiguration(port: port), responder: backend.responder, log: log)
+            configuration: ListenerConfiguration(host: "127.0.0.1", port: port), responder: backend.responder, log: log)
         let bound = try await listener.start()
         log.info("backend.ready", ["port": JSONValue(bound)])
         await Interruption.wait()
