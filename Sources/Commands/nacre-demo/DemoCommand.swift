@@ -31,7 +31,8 @@ struct DemoCommand {
         if let unknown = options.keys.first(where: { !known.contains($0) }) {
             throw NacreError("usage", "--\(unknown) is not an option. \(Self.usage)")
         }
-        guard let port = options["port"].flatMap({ Int($0) }), let data = options["data"], let gateway = options["gateway"]
+        guard let port = options["port"].flatMap({ Int($0) }), let data = options["data"],
+            let gateway = options["gateway"]
         else { throw NacreError("usage", Self.usage) }
         self.port = port
         self.data = data
@@ -46,10 +47,12 @@ struct DemoCommand {
             try FileManager.default.createDirectory(
                 atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw NacreError("demo.data", "The folder \(data) cannot be made; choose another with --data.", cause: error)
+            throw NacreError(
+                "demo.data", "The folder \(data) cannot be made; choose another with --data.", cause: error)
         }
         let keys = JWKSCache(
-            url: WebURL(origin: gateway, target: "/.well-known/jwks.json"), transport: CurlTransport(), time: SystemTime())
+            url: WebURL(origin: gateway, target: "/.well-known/jwks.json"), transport: CurlTransport(),
+            time: SystemTime())
         let verifier = GatewayIdentityVerifier(
             keys: keys, issuer: gateway.description, audience: "http://127.0.0.1:\(port)")
         let backend = try await MessagesBackend(
