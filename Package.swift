@@ -58,7 +58,7 @@ let shared: [Target] =
     module("Core", in: "Shared", ["CLinux"])
     + module("Wire", in: "Shared", ["NacreCore"])
     + module("Crypto", in: "Shared", ["NacreCore", "COpenSSL", "CSodium"])
-    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto"])
+    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto", "NacreHTTP"])
     + module("SQLite", in: "Shared", ["NacreCore", "CSQLite"])
     + module("HTTP", in: "Shared", ["NacreCore", "CPSL"])
     + module("Routing", in: "Shared", ["NacreCore", "NacreHTTP"])
@@ -156,11 +156,12 @@ let examples: [Target] = [
         dependencies: [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreJOSE", "NacreCrypto", "NacreDatabase",
         ],
-        path: "examples/messages/Backend", swiftSettings: strict),
+        path: "examples/messages/Backend", exclude: ["Seed", "README.md"], swiftSettings: strict),
     .testTarget(
         name: "MessagesBackendTests",
         dependencies: [
-            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting",
+            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
+            "NacreJOSE",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
