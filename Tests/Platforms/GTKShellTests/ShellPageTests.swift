@@ -4,15 +4,15 @@ import Testing
 
 @testable import NacreGTKShell
 
+private let samples: [ShellPage] = [
+    .crashed(.crashed), .crashed(.outOfMemory), .loadFailed(reason: "refused"),
+    .devServerUnreachable(address: "http://localhost:5173", reason: "refused"),
+]
+
 @Suite("Pages and state of the shell's own")
 struct ShellPageTests {
-    private static let pages: [ShellPage] = [
-        .crashed(.crashed), .crashed(.outOfMemory), .loadFailed(reason: "refused"),
-        .devServerUnreachable(address: "http://localhost:5173", reason: "refused"),
-    ]
-
-    @Test("Each page has a heading, a way on, both languages, no script and no outside resource", arguments: pages)
-    func pages(_ page: ShellPage) {
+    @Test("Each page has a heading, a way on, both languages, no script and no outside resource", arguments: samples)
+    func complete(_ page: ShellPage) {
         let english = page.html(appName: "Mail", language: .english)
         let french = page.html(appName: "Mail", language: .french)
         #expect(english.contains("<html lang=\"en\">") && french.contains("<html lang=\"fr\">"))
