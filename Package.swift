@@ -137,7 +137,7 @@ let commands: [Target] = [
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreServer", "MessagesBackend"],
+        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
 ]
 
