@@ -114,6 +114,7 @@ extension Cookie {
         guard host == domain || (!isHostOnly && host.hasSuffix("." + domain)) else { return false }
         guard !isSecure || url.origin.scheme == "https" || url.origin.isLoopback else { return false }
         let target = url.path
-        return target == path || (target.hasPrefix(path) && (path.hasSuffix("/") || target.dropFirst(path.count).hasPrefix("/")))
+        return target == path
+            || (target.hasPrefix(path) && (path.hasSuffix("/") || target.dropFirst(path.count).hasPrefix("/")))
     }
 }

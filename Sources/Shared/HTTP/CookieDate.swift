@@ -38,7 +38,8 @@ enum CookieDate {
 
     private static func clock(_ token: Substring) -> (Int, Int, Int)? {
         let parts = token.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+        guard parts.count == 3, let hour = number(parts[0], digits: 1...2),
+            let minute = number(parts[1], digits: 1...2),
             let second = number(parts[2], digits: 1...2)
         else { return nil }
         return (hour, minute, second)

@@ -33,11 +33,14 @@ public final class CookieJar: Sendable {
         var cookie = cookie
         // RFC 6265bis section 5.7.3 step 16: a plain-http response never overwrites a Secure cookie.
         let isPlain = url.origin.scheme == "http"
-        if isPlain, !cookie.isSecure, cookies.contains(where: { $0.isSecure && $0.name == cookie.name && $0.domain == cookie.domain }) {
+        if isPlain, !cookie.isSecure,
+            cookies.contains(where: { $0.isSecure && $0.name == cookie.name && $0.domain == cookie.domain })
+        {
             return
         }
         if let index = cookies.firstIndex(where: {
-            $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path && $0.isHostOnly == cookie.isHostOnly
+            $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path
+                && $0.isHostOnly == cookie.isHostOnly
         }) {
             cookie.created = cookies[index].created
             cookies.remove(at: index)
