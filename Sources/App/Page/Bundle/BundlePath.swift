@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-package import NacreHTTP
+import NacreHTTP
 
 /// The path of a request as a bundle understands it.
 package enum BundlePath {

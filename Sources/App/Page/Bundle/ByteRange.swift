@@ -1,5 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import NacreHTTP
+
 /// A `Range` field against a size (RFC 9110 section 14).
 enum ByteRange: Hashable {
     /// No usable range: answer with everything. Several ranges at once count as none, which the RFC allows.

@@ -2,7 +2,7 @@
 
 import CLinux
 package import NacreCore
-package import NacreHTTP
+import NacreHTTP
 package import NacrePorts
 import Synchronization
 
@@ -78,7 +78,7 @@ private final class OpenFile: Sendable {
     /// Nil, and closed, when it is not a regular file.
     init?(owning descriptor: Int32) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(descriptor, &status) == 0, status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG) else {
             close(descriptor)
             return nil
         }

@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
+package import NacreCore
 import NacreHTTP
 
 /// How to reach a host: the platform's answer (on Linux, GProxyResolver).
