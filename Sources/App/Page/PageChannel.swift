@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
+import NacreCrypto
 package import NacreHTTP
 import NacreListener
 package import NacrePorts
@@ -32,18 +33,24 @@ package final class PageChannel: Sendable {
     /// A channel that is not listening yet.
     ///
     /// - Parameters:
-    ///   - certificate: made for this launch, for `PageChannelConfiguration.certificateHosts`.
+    ///   - certificate: for `PageChannelConfiguration.certificateHosts`; one is made for this launch where it is nil.
     ///   - bridge: answers the page below `/_nacre_/`.
     ///   - proxy: the platform's proxy settings; direct where there are none.
     /// - Throws: `page.configuration`, `page.cleartext`, `tls.identity`, `listener.*`.
     package init(
-        configuration: PageChannelConfiguration, certificate: PageCertificate, bundle: any BundleSource,
+        configuration: PageChannelConfiguration, certificate: PageCertificate? = nil, bundle: any BundleSource,
         authority: any SessionAuthority, transport: any HTTPTransport, interceptors: [any PageInterceptor] = [],
         bridge: (any HTTPResponder)? = nil, proxy: @escaping ProxyResolver = { _ in .direct }, trust: TLSTrust? = nil,
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) throws(NacreError) {
         try configuration.validate()
         self.configuration = configuration
+        let certificate =
+            if let certificate {
+                certificate
+            } else {
+                try PageCertificate(hosts: configuration.certificateHosts, time: time, random: random)
+            }
         self.certificate = certificate
         self.time = time
         self.log = log
@@ -168,6 +175,17 @@ package struct PageCertificate: Sendable, CustomStringConvertible {
     /// The public half, which the web view is told to accept.
     package let certificatePEM: String
     let privateKeyPEM: String
+
+    /// A new one for these hosts, its key in memory only.
+    ///
+    /// - Throws: `crypto.certificate`.
+    package init(
+        hosts: [String], time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom()
+    ) throws(NacreError) {
+        let made = try SelfSignedCertificate(names: hosts, now: time.now, random: random)
+        certificatePEM = made.certificatePEM
+        privateKeyPEM = made.privateKeyPEM
+    }
 
     /// A certificate with its unencrypted key, both PEM.
     package init(certificatePEM: String, privateKeyPEM: String) {

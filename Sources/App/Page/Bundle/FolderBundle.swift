@@ -2,6 +2,7 @@
 
 import CLinux
 package import NacreCore
+import NacreCrypto
 import NacreHTTP
 package import NacrePorts
 import Synchronization
@@ -10,7 +11,7 @@ import Synchronization
 package final class FolderBundle: BundleSource, Sendable {
     package let stamp: String
     private let root: String
-    private let disk = BlockingQueue(name: "nacre.bundle")
+    private let disk = WorkThreads(limit: 2, waiting: 1024)
 
     /// The tree under `folder`.
     ///
@@ -27,16 +28,13 @@ package final class FolderBundle: BundleSource, Sendable {
     package func file(at path: String) async throws -> BundleFile? {
         let root = root
         let disk = disk
-        guard let opened = try await disk.run({ () throws(NacreError) -> OpenFile? in Self.open(path, under: root) })
-        else { return nil }
+        guard let opened = try await disk.run({ Self.open(path, under: root) }) else { return nil }
         return BundleFile(size: opened.size, type: MediaTypes.type(ofPath: path), tag: opened.tag) { range in
             let next = Mutex(range.lowerBound)
             return ByteStream {
                 let from = next.withLock { $0 }
                 guard from < range.upperBound else { return nil }
-                let chunk = try await disk.run { () throws(NacreError) in
-                    try opened.read(from: from, upTo: min(65_536, range.upperBound - from))
-                }
+                let chunk = try await disk.run { try opened.read(from: from, upTo: min(65_536, range.upperBound - from)) }
                 next.withLock { $0 += chunk.count }
                 return chunk
             }

@@ -1,7 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import COpenSSL
 import NacreCore
+import NacreCrypto
 import NacreHTTP
 
 /// The Content-Security-Policy of a bundle's document that brings none (NB-10).
@@ -13,7 +13,7 @@ enum PagePolicy {
     static func header(for html: [UInt8], api: Origin?) -> String? {
         let found = InlineScripts(html)
         guard !found.hasPolicy else { return nil }
-        let hashes = found.scripts.map { "'sha256-\(Base64.encode(sha256($0)))'" }
+        let hashes = found.scripts.map { "'sha256-\(Base64.encode(SHA256.hash($0)))'" }
         var connect = "'self' https: wss: blob: data:"
         if let api { connect += " \(api) wss://\(api.authority)" }
         return [
@@ -28,12 +28,5 @@ enum PagePolicy {
             "frame-src 'self' https: blob: data:",
             "object-src 'none'", "base-uri 'self'", "form-action 'self' https:", "frame-ancestors 'self'",
         ].joined(separator: "; ")
-    }
-
-    private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        let done = EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
-        precondition(done == 1, "OpenSSL has no SHA-256")
-        return digest
     }
 }
