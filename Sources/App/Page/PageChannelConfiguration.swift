@@ -54,7 +54,8 @@ package struct PageChannelConfiguration: Sendable {
         if let seen = visibleAPI, seen.authority == page.authority {
             throw NacreError(
                 "page.configuration",
-                "app.origin and api.origin are both \(page); give the page a host of its own, such as https://localhost.")
+                "app.origin and api.origin are both \(page); give the page a host of its own, such as https://localhost."
+            )
         }
         let cleartext = [("api.origin", api), ("bundle.devServer", devServer)].first { $0.1?.scheme == "http" }
         if let cleartext, !allowsCleartext {  // guard: page-cleartext

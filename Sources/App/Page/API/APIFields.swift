@@ -38,7 +38,8 @@ struct APIFields: Sendable {
         out.fields.removeAll { name in
             [
                 "set-cookie",  // guard: api-set-cookie
-                "set-cookie2", "strict-transport-security", "public-key-pins", "alt-svc", "clear-site-data", "report-to",
+                "set-cookie2", "strict-transport-security", "public-key-pins", "alt-svc", "clear-site-data",
+                "report-to",
                 "nel", "cross-origin-resource-policy", "timing-allow-origin", "cache-control", "expires", "pragma",
                 "age",
             ].contains(name) || name.hasPrefix("access-control-")  // guard: api-foreign-cors
@@ -70,8 +71,12 @@ struct APIFields: Sendable {
             "Access-Control-Allow-Origin": page, "Access-Control-Allow-Credentials": "true",
             "Access-Control-Max-Age": "600", "Cache-Control": "no-store", "Vary": "Origin",
         ]
-        if let method = request.fields["Access-Control-Request-Method"] { fields["Access-Control-Allow-Methods"] = method }
-        if let names = request.fields["Access-Control-Request-Headers"] { fields["Access-Control-Allow-Headers"] = names }
+        if let method = request.fields["Access-Control-Request-Method"] {
+            fields["Access-Control-Allow-Methods"] = method
+        }
+        if let names = request.fields["Access-Control-Request-Headers"] {
+            fields["Access-Control-Allow-Headers"] = names
+        }
         return HTTPResponse(status: .noContent, fields: fields)
     }
 }

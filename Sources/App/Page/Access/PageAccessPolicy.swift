@@ -37,7 +37,8 @@ package struct PageAccessPolicy: Sendable {
     // MARK: The page's host
 
     private func pageAccess(_ facts: Facts) -> PageAccess {
-        if facts.isServiceWorkerScript, !serviceWorkers { return .refused(.serviceWorker) }  // guard: page-service-worker
+        let mayRegister = serviceWorkers || !facts.isServiceWorkerScript  // guard: page-service-worker
+        guard mayRegister else { return .refused(.serviceWorker) }
         guard let site = facts.site else {
             // A service worker script's own update check has no Sec-Fetch header.
             return facts.isRead && !facts.isUpgrade ? .files : .refused(.unmarked)
@@ -48,7 +49,8 @@ package struct PageAccessPolicy: Sendable {
         case "none" where facts.isRead && !facts.isUpgrade: return facts.destination == "document" ? .full : .files
         // A frame with remote content renders as in a browser: it may show the bundle's public files, never run or frame them.
         case "same-site", "cross-site":
-            return facts.isRead && !facts.isUpgrade && facts.mode == "no-cors" && facts.isPassive ? .files : .refused(.foreign)
+            return facts.isRead && !facts.isUpgrade && facts.mode == "no-cors" && facts.isPassive
+                ? .files : .refused(.foreign)
         default: return .refused(.foreign)
         }
     }
@@ -62,7 +64,7 @@ package struct PageAccessPolicy: Sendable {
         if let origin = facts.origin, origin != page { return .refused(.origin) }  // guard: page-foreign-origin
         if sameSite {
             if site == "same-site" || site == "same-origin" { return .full }
-        } else if facts.origin == page, facts.mode == "cors" || facts.mode == "websocket" {  // guard: page-cross-site-mode
+        } else if facts.origin == page, facts.isReadable {
             return .full
         }
         guard facts.isMedia else { return .refused(.foreign) }  // guard: page-foreign-frame
@@ -91,7 +93,8 @@ private struct Facts {
     /// Nil when a deciding header came twice: then nobody knows which one counts.
     init?(_ request: HTTPRequest) {
         let fields = request.fields
-        for name in ["Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Origin"] where fields.values(name).count > 1 {
+        for name in ["Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Origin"] where fields.values(name).count > 1
+        {
             return nil
         }
         method = request.method
@@ -106,6 +109,8 @@ private struct Facts {
     }
 
     var isRead: Bool { method == .get || method == .head }
+    /// Modes in which `Origin` is the frame's own: in others (a beacon) a sandboxed frame carries the page's.
+    var isReadable: Bool { mode == "cors" || mode == "websocket" }  // guard: page-cross-site-mode
     var isFramed: Bool { ["document", "iframe", "frame", "object", "embed"].contains(destination) }
     var isPassive: Bool { ["image", "style", "font", "audio", "video", "track"].contains(destination) }
     var isMedia: Bool {

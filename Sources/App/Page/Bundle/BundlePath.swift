@@ -12,7 +12,8 @@ package enum BundlePath {
     ///
     /// Decodes once: a doubly encoded path stays an odd file name, which no tree has.
     package static func normalize(_ raw: String) -> String? {
-        guard raw.utf8.count <= limit, raw.utf8.first == UInt8(ascii: "/") else { return nil }  // guard: bundle-long-path
+        guard raw.utf8.count <= limit else { return nil }  // guard: bundle-long-path
+        guard raw.utf8.first == UInt8(ascii: "/") else { return nil }
         let parts = raw.split(separator: "/", omittingEmptySubsequences: false)
         var segments: [String] = []
         for (index, part) in parts.enumerated() {
@@ -26,9 +27,8 @@ package enum BundlePath {
 
     private static func isSafe(_ segment: String) -> Bool {
         guard segment != ".", segment != ".." else { return false }  // guard: bundle-dot-segments
-        return segment.utf8.allSatisfy { byte in
-            byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "\\")  // guard: bundle-separators
-        }
+        guard !segment.contains("/"), !segment.contains("\\") else { return false }  // guard: bundle-separators
+        return segment.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }  // guard: bundle-controls
     }
 
     /// Whether the last segment has no extension, so that it may be a route of a single-page app.

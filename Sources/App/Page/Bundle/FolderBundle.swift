@@ -34,7 +34,9 @@ package final class FolderBundle: BundleSource, Sendable {
             return ByteStream {
                 let from = next.withLock { $0 }
                 guard from < range.upperBound else { return nil }
-                let chunk = try await disk.run { try opened.read(from: from, upTo: min(65_536, range.upperBound - from)) }
+                let chunk = try await disk.run {
+                    try opened.read(from: from, upTo: min(65_536, range.upperBound - from))
+                }
                 next.withLock { $0 += chunk.count }
                 return chunk
             }

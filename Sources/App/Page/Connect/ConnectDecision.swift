@@ -24,7 +24,8 @@ enum ConnectDecision: Equatable {
         guard head.method == .connect else { return .refuse(403, .notConnect) }  // guard: connect-only
         guard head.framing == .none else { return .refuse(400, .body) }  // guard: connect-body
         let credentials = head.fields.values("Proxy-Authorization")
-        guard credentials.count == 1, secret.matches(credentials[0]) else { return .askForSecret }  // guard: connect-secret
+        let knows = credentials.count == 1 && secret.matches(credentials[0])  // guard: connect-secret
+        guard knows else { return .askForSecret }
         guard let target = ConnectTarget(head.target) else { return .refuse(400, .malformedTarget) }
         return .connect(target)
     }

@@ -44,7 +44,8 @@ struct ConnectEndpoint: Sendable {
         var parsing = ParsingLimits()
         parsing.headBytes = limits.headBytes  // guard: connect-head-size
         parsing.targetBytes = min(parsing.targetBytes, limits.headBytes)
-        let head = try await socket.readHead(limits: parsing, until: .after(limits.headTime))  // guard: connect-head-time
+        let deadline = Deadline.after(limits.headTime)  // guard: connect-head-time
+        let head = try await socket.readHead(limits: parsing, until: deadline)
         switch ConnectDecision.decide(head, secret: secret) {
         case .askForSecret:
             log.notice("page.connect_refused", ["reason": "wrong-or-missing-secret", "status": 407])

@@ -38,7 +38,8 @@ struct Dialer: Sendable {
             limit, time: time,
             timeout: { NacreError("transport.timeout", "\(target) did not answer in time; try again later.") },
             operation: {
-                try await TLSClientStream.connect(over: try await dial(target, reach: reach), host: target.host, trust: trust)
+                try await TLSClientStream.connect(
+                    over: try await dial(target, reach: reach), host: target.host, trust: trust)
             })
     }
 
@@ -101,7 +102,8 @@ struct Dialer: Sendable {
 
     private static func forbidden(_ target: ConnectTarget) -> NacreError {
         NacreError(
-            "page.target", "\(target) is on this machine or its own network, which pages may not reach; configure it if it must be.")
+            "page.target",
+            "\(target) is on this machine or its own network, which pages may not reach; configure it if it must be.")
     }
 
     private func unreachable<Value: Sendable>(

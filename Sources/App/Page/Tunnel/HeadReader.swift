@@ -30,7 +30,8 @@ struct ResponseHead: Sendable {
         let text = String(decoding: head, as: UTF8.self)
         let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
         let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]) else {
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1])
+        else {
             throw NacreError("transport.protocol", "The server's answer is not HTTP.")
         }
         var fields = HTTPFields()
@@ -48,7 +49,9 @@ extension [UInt8] {
     /// Where the first head ends, behind its blank line.
     fileprivate var firstHeadEnd: Int? {
         guard count >= 4 else { return nil }
-        return (3..<count).first { self[$0] == 0x0A && self[$0 - 1] == 0x0D && self[$0 - 2] == 0x0A && self[$0 - 3] == 0x0D }
-            .map { $0 + 1 }
+        return (3..<count).first {
+            self[$0] == 0x0A && self[$0 - 1] == 0x0D && self[$0 - 2] == 0x0A && self[$0 - 3] == 0x0D
+        }
+        .map { $0 + 1 }
     }
 }

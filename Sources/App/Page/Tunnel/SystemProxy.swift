@@ -19,7 +19,8 @@ package enum ProxyRoute: Hashable, Sendable {
         }
         guard let url = try? WebURL(uri), url.origin.scheme == "http" else {
             throw NacreError(
-                "page.proxy", "The system's proxy \(Redaction.url(uri)) is of a kind that is not supported; use an http proxy.")
+                "page.proxy",
+                "The system's proxy \(Redaction.url(uri)) is of a kind that is not supported; use an http proxy.")
         }
         self = .proxy(host: url.origin.host, port: url.origin.port)
     }

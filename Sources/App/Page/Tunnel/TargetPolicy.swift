@@ -28,7 +28,9 @@ enum TargetPolicy {
         if a[0..<10].allSatisfy({ $0 == 0 }), (a[10] == 0xFF && a[11] == 0xFF) || (a[10] == 0 && a[11] == 0) {
             return isPublicV4(Array(a[12...]))
         }
-        if a[0..<12].elementsEqual([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) { return isPublicV4(Array(a[12...])) }
+        if a[0..<12].elementsEqual([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
+            return isPublicV4(Array(a[12...]))
+        }
         if a[0] == 0x20, a[1] == 0x02 { return isPublicV4(Array(a[2..<6])) }
         // Beside those only global unicast is public, without Teredo, ORCHID, benchmarking and documentation.
         guard a[0] & 0xE0 == 0x20 else { return false }
