@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -30,6 +31,22 @@ struct nacre_event {
     uint64_t token;
     uint32_t events;
 };
+
+// `errno` is a macro over a call, which Swift sees only through Glibc's module.
+static inline int nacre_errno(void) { return errno; }
+
+static inline const char *nacre_error_text(int code) { return strerror(code); }
+
+// Under a name of its own, since Swift types with a method `close` hide the function.
+static inline void nacre_close(int fd) { (void)close(fd); }
+
+static inline int nacre_connect(int fd, const struct sockaddr *address, socklen_t length) {
+    return connect(fd, address, length) == 0 ? 0 : errno;
+}
+
+static inline int nacre_bind(int fd, const struct sockaddr *address, socklen_t length) {
+    return bind(fd, address, length);
+}
 
 static inline int nacre_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 
 /// A moment on the kernel's monotonic clock at which waiting for a socket ends.
 ///

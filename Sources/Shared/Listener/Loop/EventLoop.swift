@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 package import NacreCore
 import Synchronization
 
@@ -60,7 +59,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         wake = nacre_eventfd()
         let descriptors = [poll, wake]
         guard poll >= 0, wake >= 0, nacre_epoll_add(poll, wake, Readiness.readable.rawValue, 0) == 0 else {
-            for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
+            for descriptor in descriptors where descriptor >= 0 { nacre_close(descriptor) }
             throw NacreError(
                 "listener.no_descriptors", "The system has no file descriptors left; raise the limit (ulimit -n).")
         }
@@ -117,7 +116,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         let mask = events.rawValue | (edge ? nacre_epoll_edge() : 0)
         guard nacre_epoll_add(poll, descriptor, mask, token) == 0 else {
             forget(token)
-            throw NacreError("listener.watch", "The system refuses to watch a socket: \(systemMessage(errno)).")
+            throw NacreError("listener.watch", "The system refuses to watch a socket: \(systemMessage(nacre_errno())).")
         }
         return token
     }
@@ -178,8 +177,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         let left = state.withLock { state in state.slots.compactMap { $0.inUse ? $0.target : nil } }
         for target in left { target.loopEnded() }
         state.withLock { _ in
-            close(poll)
-            close(wake)
+            nacre_close(poll)
+            nacre_close(wake)
         }
     }
 
@@ -234,4 +233,4 @@ package final class EventLoop: TaskExecutor, Sendable {
 }
 
 /// The system's words for an error number.
-func systemMessage(_ code: Int32) -> String { String(cString: strerror(code)) }
+func systemMessage(_ code: Int32) -> String { String(cString: nacre_error_text(code)) }

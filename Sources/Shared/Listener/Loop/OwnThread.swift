@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 import NacreCore
 
 /// Threads beside the cooperative pool, for what waits in the kernel.
@@ -39,7 +38,8 @@ enum OwnThread {
     static func run<Value: Sendable>(
         name: String, _ work: @escaping @Sendable () -> Result<Value, NacreError>
     ) async throws(NacreError) -> Value {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, NacreError>, Never>) in
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, NacreError>, Never>) in
             do throws(NacreError) {
                 try start(name: name) { continuation.resume(returning: work()) }
             } catch {

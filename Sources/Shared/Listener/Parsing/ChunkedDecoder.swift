@@ -42,7 +42,9 @@ package struct ChunkedDecoder: Sendable {
                 input.drop(2)
                 phase = .size
             case .size:
-                guard let line = try takeLine(&input, limit: limits.chunkLineBytes, Self.longLine) else { return .needsMore }
+                guard let line = try takeLine(&input, limit: limits.chunkLineBytes, Self.longLine) else {
+                    return .needsMore
+                }
                 let size = try Self.size(line)
                 phase = size == 0 ? .trailer : .data(size)
             case .trailer:

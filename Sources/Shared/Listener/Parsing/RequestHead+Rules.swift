@@ -21,7 +21,9 @@ extension RequestHead {
 
     private static func host(of fields: HTTPFields, minorVersion: Int) throws(Refusal) -> String {
         let hosts = fields.values("Host")
-        guard hosts.count <= 1 else { throw Refusal(400, "The request has more than one Host field.") }  // guard: two-hosts
+        guard hosts.count <= 1 else {
+            throw Refusal(400, "The request has more than one Host field.")  // guard: two-hosts
+        }
         guard let host = hosts.first else {
             if minorVersion == 0 { return "" }
             throw Refusal(400, "The request has no Host field.")  // guard: no-host

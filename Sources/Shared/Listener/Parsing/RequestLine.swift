@@ -9,15 +9,15 @@ struct RequestLine {
     init(_ line: ArraySlice<UInt8>, limits: ParsingLimits) throws(Refusal) {
         let parts = line.split(separator: ByteClass.space, omittingEmptySubsequences: false)
         guard parts.count == 3 else {
-            throw Refusal(400, "The request line is not \"METHOD TARGET VERSION\" with single spaces.")  // guard: line-spaces
+            throw Refusal(400, "The request line is not three words with single spaces.")  // guard: line-spaces
         }
         minorVersion = try Self.version(parts[2])
         method = try Self.method(parts[0])
         guard parts[1].count <= limits.targetBytes else {
-            throw Refusal(414, "The request target is longer than \(limits.targetBytes) bytes.")  // guard: target-length
+            throw Refusal(414, "The target is longer than \(limits.targetBytes) bytes.")  // guard: target-length
         }
         guard !parts[1].isEmpty, parts[1].allSatisfy(ByteClass.isTarget) else {
-            throw Refusal(400, "The request target holds a character that must be percent-encoded.")  // guard: target-bytes
+            throw Refusal(400, "The target holds a character to percent-encode.")  // guard: target-bytes
         }
         target = text(parts[1])
     }
@@ -36,10 +36,9 @@ struct RequestLine {
         let form = Array("HTTP/".utf8)
         guard bytes.count == 8, bytes.starts(with: form) else { throw Refusal(400, "The version is not HTTP/1.1.") }
         let digits = bytes.suffix(3)
-        let (major, dot, minor) = (digits[digits.startIndex], digits[digits.startIndex + 1], digits[digits.startIndex + 2])
-        guard ByteClass.isDigit(major), dot == UInt8(ascii: "."), ByteClass.isDigit(minor) else {
-            throw Refusal(400, "The version is not HTTP/1.1.")
-        }
+        guard let major = digits.first, let minor = digits.last, ByteClass.isDigit(major), ByteClass.isDigit(minor),
+            digits.dropFirst().first == UInt8(ascii: ".")
+        else { throw Refusal(400, "The version is not HTTP/1.1.") }
         guard major == UInt8(ascii: "1"), minor <= UInt8(ascii: "1") else {
             throw Refusal(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")  // guard: version
         }

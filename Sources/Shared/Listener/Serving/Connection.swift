@@ -152,7 +152,8 @@ final class Connection: Sendable {
 
     /// Answers bytes that are no request and drops what else the client sends, so that the answer is not lost to a reset.
     private func refuse(_ refusal: Refusal) async {
-        service.log.info("request.refused", ["status": .integer(Int64(refusal.status)), "why": .string(refusal.reason)])
+        service.log.info(
+            "request.refused", ["status": .integer(Int64(refusal.status)), "why": .string(refusal.reason)])
         let body = refusal.reason + "\n"
         let reason = HTTPStatus(rawValue: refusal.status).reason
         let text =

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 public import NacreCore
 public import NacreRouting
 import Synchronization
@@ -68,7 +67,7 @@ public final class HTTPListener: Sendable {
     /// Serves a connection that is already there. The descriptor is this listener's from now on, whatever happens.
     package func adopt(descriptor: Int32, tls: TLSServerIdentity?, attributes: ConnectionAttributes?) {
         guard !state.withLock({ $0.stopped }), let loops = try? currentLoops() else {
-            close(descriptor)
+            nacre_close(descriptor)
             return
         }
         _ = nacre_set_nonblocking(descriptor)
@@ -120,9 +119,10 @@ public final class HTTPListener: Sendable {
     private static func refuse(_ descriptor: Int32, isTLS: Bool) {
         if !isTLS {
             let answer = Array(
-                "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n".utf8)
+                "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
+                    .utf8)
             _ = nacre_send(descriptor, answer, answer.count)
         }
-        close(descriptor)
+        nacre_close(descriptor)
     }
 }

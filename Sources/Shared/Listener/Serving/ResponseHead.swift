@@ -76,8 +76,9 @@ struct ResponseHead {
     }
 
     private static func append(_ out: inout [UInt8], _ name: String, _ value: String) throws(NacreError) {
-        guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isToken), value.utf8.allSatisfy(ByteClass.isFieldValue) else {
-            throw NacreError("http.bad_field", "A response field holds a forbidden character; encode it.")  // guard: response-splitting
+        guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isToken), value.utf8.allSatisfy(ByteClass.isFieldValue)
+        else {
+            throw NacreError("http.bad_field", "A field holds a control character.")  // guard: response-splitting
         }
         out += name.utf8
         out += [58, 32]

@@ -57,7 +57,11 @@ final class Service: Sendable {
     // MARK: Connections
 
     /// Whether one more fits.
-    var hasRoom: Bool { state.withLock { !$0.draining && $0.connections.count < configuration.connections } }  // guard: connection-limit
+    var hasRoom: Bool {
+        state.withLock { state in
+            state.connections.count < configuration.connections  // guard: connection-limit
+        }
+    }
 
     /// Runs a connection on its socket's loop.
     func take(_ socket: LoopSocket, isTLS: Bool, attributes: ConnectionAttributes?) {

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 import NacreCore
 import Synchronization
 
@@ -33,17 +32,17 @@ final class ListeningSocket: EventTarget, Sendable {
         for address in try await SocketAddress.resolve(host: host, port: port, passive: true) {
             let descriptor = nacre_stream_socket(address.family)
             guard descriptor >= 0 else {
-                problem = errno
+                problem = nacre_errno()
                 continue
             }
             _ = nacre_reuse_address(descriptor)
             if address.family == AF_INET6 { _ = nacre_only_ipv6(descriptor) }
-            let bound = address.withSockaddr { Glibc.bind(descriptor, $0, $1) }
+            let bound = address.withSockaddr { nacre_bind(descriptor, $0, $1) }
             if bound == 0, listen(descriptor, 1024) == 0 {
                 return try ListeningSocket(descriptor, on: loop, accepted: accepted, exhausted: exhausted)
             }
-            problem = errno
-            close(descriptor)
+            problem = nacre_errno()
+            nacre_close(descriptor)
         }
         throw Self.bindError(host, port, problem)
     }
@@ -92,7 +91,7 @@ final class ListeningSocket: EventTarget, Sendable {
             let (descriptor, code) = state.withLock { state in
                 guard state.descriptor >= 0 else { return (Int32(-1), EAGAIN) }
                 let descriptor = nacre_accept(state.descriptor, &address, &length)
-                return (descriptor, errno)
+                return (descriptor, nacre_errno())
             }
             if descriptor >= 0 {
                 accepted(descriptor, Self.peer(&address, length))
@@ -115,11 +114,11 @@ final class ListeningSocket: EventTarget, Sendable {
     /// Without descriptors a waiting connection would be reported for ever and the thread would spin.
     private func refuseOne() {
         state.withLock { state in
-            if state.spare >= 0 { close(state.spare) }
+            if state.spare >= 0 { nacre_close(state.spare) }
             var address = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let descriptor = nacre_accept(state.descriptor, &address, &length)
-            if descriptor >= 0 { close(descriptor) }
+            if descriptor >= 0 { nacre_close(descriptor) }
             state.spare = nacre_open_null()
         }
     }
@@ -131,11 +130,11 @@ final class ListeningSocket: EventTarget, Sendable {
     /// Stops listening.
     func closeNow() {
         state.withLock { state in
-            if state.spare >= 0 { close(state.spare) }
+            if state.spare >= 0 { nacre_close(state.spare) }
             state.spare = -1
             guard state.descriptor >= 0 else { return }
             if state.token != 0 { loop.forget(state.token, descriptor: state.descriptor) }
-            close(state.descriptor)
+            nacre_close(state.descriptor)
             state.descriptor = -1
         }
     }

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 import NacreCore
 import Synchronization
 
@@ -30,17 +29,18 @@ extension LoopSocket {
                 last = error
             }
         }
-        throw NacreError("socket.connect", "Nothing answers at \(name); check that it runs and is reachable.", cause: last)
+        throw NacreError(
+            "socket.connect", "Nothing answers at \(name); check that it runs and is reachable.", cause: last)
     }
 
     private static func connect(
         to address: SocketAddress, on loop: EventLoop, within limit: Duration
     ) async throws -> LoopSocket {
         let descriptor = nacre_stream_socket(address.family)
-        guard descriptor >= 0 else { throw failure(errno) }
-        let code = address.withSockaddr { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        guard descriptor >= 0 else { throw failure(nacre_errno()) }
+        let code = address.withSockaddr { nacre_connect(descriptor, $0, $1) }
         guard code == 0 || code == EINPROGRESS || code == EINTR else {
-            Glibc.close(descriptor)
+            nacre_close(descriptor)
             throw failure(code)
         }
         let socket = try LoopSocket(owning: descriptor, peer: address, loop: loop)

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 import NacreCore
 import Synchronization
 
@@ -136,8 +135,10 @@ extension LoopSocket {
         }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, used in
-            repeat { count = nacre_receive(state.descriptor, buffer.baseAddress, limit, peek ? 1 : 0) } while count < 0
-                && errno == EINTR
+            repeat {
+                count = nacre_receive(state.descriptor, buffer.baseAddress, limit, peek ? 1 : 0)
+            } while count < 0
+                && nacre_errno() == EINTR
             used = max(0, count)
         }
         guard count < 0 else {
@@ -146,7 +147,7 @@ extension LoopSocket {
             if count == 0 { return .end }
             return .bytes(count * 4 < limit ? Array(bytes[...]) : bytes)
         }
-        guard errno == EAGAIN || errno == EWOULDBLOCK else { throw Self.failure(errno) }
+        guard nacre_errno() == EAGAIN || nacre_errno() == EWOULDBLOCK else { throw Self.failure(nacre_errno()) }
         state.readBlocked = true
         return .wait(.readable)
     }
@@ -162,10 +163,12 @@ extension LoopSocket {
         var count = 0
         bytes.withUnsafeBytes { buffer in
             let rest = UnsafeRawBufferPointer(rebasing: buffer[start...])
-            repeat { count = nacre_send(state.descriptor, rest.baseAddress, rest.count) } while count < 0 && errno == EINTR
+            repeat {
+                count = nacre_send(state.descriptor, rest.baseAddress, rest.count)
+            } while count < 0 && nacre_errno() == EINTR
         }
         guard count < 0 else { return .sent(count) }
-        guard errno == EAGAIN || errno == EWOULDBLOCK else { throw Self.failure(errno) }
+        guard nacre_errno() == EAGAIN || nacre_errno() == EWOULDBLOCK else { throw Self.failure(nacre_errno()) }
         state.writeBlocked = true
         return .wait(.writable)
     }

@@ -13,7 +13,9 @@ extension LoopSocket {
         var seen = 0
         while true {
             let bytes = try await peek(beyond: seen, until: deadline)
-            guard bytes.count > seen else { throw NacreError("socket.peer_gone", "The other side left before its request.") }
+            guard bytes.count > seen else {
+                throw NacreError("socket.peer_gone", "The other side left before its request.")
+            }
             var parser = RequestHeadParser(limits: limits)
             var queue = ByteQueue(bytes)
             if let head = try parser.parse(&queue) {

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 package import NacreCore
 import NacreHTTP
 import Synchronization
@@ -192,7 +191,7 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
             state.tls = nil
             state.peerGone = nil
             if state.token != 0 { loop.forget(state.token, descriptor: descriptor) }
-            if closing { Glibc.close(descriptor) }
+            if closing { nacre_close(descriptor) }
             let waiters = [state.reader.take(), state.writer.take()].compactMap { $0 }
             return (waiters, closing ? nil : descriptor)
         }

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 package import NacreCore
 import Synchronization
 
@@ -42,7 +41,7 @@ package final class SocketAcceptor: Sendable {
             host: host, port: wantedPort, on: loops.next(),
             accepted: { [weak self] descriptor, peer in
                 guard let self else {
-                    Glibc.close(descriptor)
+                    nacre_close(descriptor)
                     return
                 }
                 self.accept(descriptor, peer)

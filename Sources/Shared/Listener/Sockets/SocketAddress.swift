@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CLinux
-import Glibc
 package import NacreCore
 
 /// An IPv4 or IPv6 address with a port.
@@ -16,7 +15,9 @@ package struct SocketAddress: Hashable, Sendable {
     /// The addresses of a host, by the system's resolver on a thread of its own.
     ///
     /// - Throws: `socket.resolve` that names the host.
-    package static func resolve(host: String, port: Int, passive: Bool = false) async throws(NacreError) -> [SocketAddress] {
+    package static func resolve(host: String, port: Int, passive: Bool = false) async throws(NacreError)
+        -> [SocketAddress]
+    {
         guard (0...65535).contains(port) else {
             throw NacreError("socket.resolve", "\(port) is not a port; use 0 to 65535.")
         }
