@@ -1,7 +1,5 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-package import NacreCore
-
 /// How the gateway is known to the identity provider.
 package struct OIDCConfiguration: Sendable {
     /// How the client proves itself at the token endpoint.

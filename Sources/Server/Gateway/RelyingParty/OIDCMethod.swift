@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-package import NacreCore
+import NacreCore
 import NacreHTTP
 import NacreJOSE
 package import NacreSessions
@@ -30,8 +30,13 @@ package struct OIDCMethod: AuthenticationMethod {
             default: return .unreachable(error)
             }
         } catch {
-            return .unreachable(NacreError("oidc.unreachable", "The identity provider could not be asked.", cause: error))
+            return .unreachable(
+                NacreError("oidc.unreachable", "The identity provider could not be asked.", cause: error))
         }
+    }
+
+    private static func isOutage(_ code: String) -> Bool {
+        code.hasPrefix("jwks.") || code.hasPrefix("transport.") || code.hasPrefix("http.")
     }
 
     private func renewed(_ session: Session, _ refreshToken: String) async throws -> Authentication {
@@ -51,7 +56,13 @@ package struct OIDCMethod: AuthenticationMethod {
             issuer: party.configuration.issuer, clientID: party.configuration.clientID, nonce: .unchecked)
         expectation.subject = session.subject
         expectation.accessToken = tokens.accessToken
-        let claims = try await party.signatures(metadata).verifier.verify(idToken, expecting: expectation)
+        let claims: JWTClaims
+        do {
+            claims = try await party.signatures(metadata).verifier.verify(idToken, expecting: expectation)
+        } catch let error as NacreError where Self.isOutage(error.code.rawValue) {
+            // The old refresh token is spent: the new one must be kept although its companion cannot be checked now.
+            return result
+        }
         secrets.idToken = idToken
         result.secrets = secrets
         result.providerSession = claims.sessionID ?? session.providerSession

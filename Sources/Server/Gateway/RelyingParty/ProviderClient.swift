@@ -59,7 +59,8 @@ struct ProviderClient: Sendable {
         guard answer.status == .ok else {
             throw NacreError(
                 "oidc.status",
-                "The identity provider answered \(answer.status.rawValue) at \(url.origin)\(url.path); check the issuer.")
+                "The identity provider answered \(answer.status.rawValue) at \(url.origin)\(url.path); check the issuer."
+            )
         }
         return try answer.object(from: url)
     }

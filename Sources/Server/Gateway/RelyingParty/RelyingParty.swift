@@ -4,7 +4,7 @@ package import NacreCore
 import NacreCrypto
 package import NacreHTTP
 import NacreJOSE
-package import NacreSessions
+import NacreSessions
 
 /// The gateway as an OpenID Connect client (HO-3). Holds caches only; every secret of a sign-in is the caller's.
 package actor RelyingParty {
@@ -90,7 +90,8 @@ package actor RelyingParty {
         if metadata.supportsPKCE { form.append("code_verifier", verifier) }
         let tokens = try await self.tokens(form, metadata)
         guard let idToken = tokens.idToken else {
-            throw NacreError("oidc.token_answer", "The identity provider sent no ID token; is the scope openid allowed?")
+            throw NacreError(
+                "oidc.token_answer", "The identity provider sent no ID token; is the scope openid allowed?")
         }
         var expectation = IDTokenExpectation(
             issuer: configuration.issuer, clientID: configuration.clientID, nonce: .required(nonce))
