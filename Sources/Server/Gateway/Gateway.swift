@@ -66,10 +66,10 @@ package struct Gateway: HTTPResponder {
         let removed = try await core.sessions.removeExpired()
         let now = core.parts.time.now
         try await core.parts.database.write { sql in
-            try sql.execute("DELETE FROM nacre_handoff WHERE expires_at < $1", [SQLValue(now)])
-            try sql.execute("DELETE FROM nacre_logout_seen WHERE expires_at < $1", [SQLValue(now)])
+            try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])
+            try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
             try sql.execute(
-                "DELETE FROM nacre_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
+                "DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
         }
         if removed > 0 { core.parts.log.info("sessions.expired", ["count": JSONValue(removed)]) }
     }

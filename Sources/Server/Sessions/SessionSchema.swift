@@ -11,7 +11,7 @@ enum SessionSchema {
         Migration(
             1,
             """
-            CREATE TABLE nacre_session (
+            CREATE TABLE sessions (
                 row_id {id},
                 id TEXT NOT NULL UNIQUE,
                 handle BYTEA UNIQUE,
@@ -33,10 +33,10 @@ enum SessionSchema {
                 expires_at BIGINT NOT NULL,
                 revalidate_at BIGINT NOT NULL,
                 parent TEXT);
-            CREATE INDEX nacre_session_person ON nacre_session (issuer, subject);
-            CREATE INDEX nacre_session_provider ON nacre_session (issuer, provider_session);
-            CREATE INDEX nacre_session_parent ON nacre_session (parent);
-            CREATE INDEX nacre_session_idle ON nacre_session (idle_expires_at);
+            CREATE INDEX sessions_person ON sessions (issuer, subject);
+            CREATE INDEX sessions_provider ON sessions (issuer, provider_session);
+            CREATE INDEX sessions_parent ON sessions (parent);
+            CREATE INDEX sessions_idle ON sessions (idle_expires_at);
             """)
     ]
 }

@@ -10,7 +10,7 @@ extension SessionStore {
         let rows = try await database.read { sql in
             try sql.query(
                 """
-                SELECT * FROM nacre_session WHERE issuer = $1 AND subject = $2 AND idle_expires_at > $3
+                SELECT * FROM sessions WHERE issuer = $1 AND subject = $2 AND idle_expires_at > $3
                     AND expires_at > $3 AND handle IS NOT NULL ORDER BY last_seen_at DESC, row_id DESC
                 """, [.text(issuer), .text(subject), SQLValue(now)])
         }
@@ -21,7 +21,7 @@ extension SessionStore {
     @discardableResult
     package func end(_ id: String) async throws -> Int {
         try await database.write { sql in
-            try sql.execute("DELETE FROM nacre_session WHERE id = $1 OR parent = $1", [.text(id)])
+            try sql.execute("DELETE FROM sessions WHERE id = $1 OR parent = $1", [.text(id)])
         }
     }
 
@@ -31,8 +31,8 @@ extension SessionStore {
         try await database.write { sql in
             try sql.execute(
                 """
-                DELETE FROM nacre_session WHERE (issuer = $1 AND provider_session = $2) OR parent IN
-                    (SELECT id FROM nacre_session WHERE issuer = $1 AND provider_session = $2)
+                DELETE FROM sessions WHERE (issuer = $1 AND provider_session = $2) OR parent IN
+                    (SELECT id FROM sessions WHERE issuer = $1 AND provider_session = $2)
                 """, [.text(issuer), .text(providerSession)])
         }
     }
@@ -42,7 +42,7 @@ extension SessionStore {
     package func end(issuer: String, subject: String, except kept: String? = nil) async throws -> Int {
         try await database.write { sql in
             try sql.execute(
-                "DELETE FROM nacre_session WHERE issuer = $1 AND subject = $2 AND id <> $3",
+                "DELETE FROM sessions WHERE issuer = $1 AND subject = $2 AND id <> $3",
                 [.text(issuer), .text(subject), .text(kept ?? "")])
         }
     }
@@ -53,7 +53,7 @@ extension SessionStore {
         let now = time.now
         return try await database.write { sql in
             try sql.execute(
-                "DELETE FROM nacre_session WHERE idle_expires_at <= $1 OR expires_at <= $1", [SQLValue(now)])
+                "DELETE FROM sessions WHERE idle_expires_at <= $1 OR expires_at <= $1", [SQLValue(now)])
         }
     }
 }

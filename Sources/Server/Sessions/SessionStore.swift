@@ -77,10 +77,10 @@ package struct SessionStore: Sendable {
             SQLValue(now + policy.revalidateAge),
         ]
         let row = try await database.write { sql in
-            if let old { try sql.execute("DELETE FROM nacre_session WHERE handle = $1", [Self.hash(old)]) }
+            if let old { try sql.execute("DELETE FROM sessions WHERE handle = $1", [Self.hash(old)]) }
             return try sql.query(
                 """
-                INSERT INTO nacre_session (id, handle, browser, method, issuer, subject, provider_session,
+                INSERT INTO sessions (id, handle, browser, method, issuer, subject, provider_session,
                     authenticated_at, level, means, profile, secrets, csrf, device, created_at, last_seen_at,
                     idle_expires_at, expires_at, revalidate_at)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18)
@@ -98,7 +98,7 @@ package struct SessionStore: Sendable {
         let row = try await database.write { sql in
             try sql.first(
                 """
-                UPDATE nacre_session SET handle = $1, last_seen_at = $2, idle_expires_at = $3,
+                UPDATE sessions SET handle = $1, last_seen_at = $2, idle_expires_at = $3,
                     device = COALESCE($5, device)
                 WHERE id = $4 AND handle IS NULL AND idle_expires_at > $2 RETURNING *
                 """, [Self.hash(handle), SQLValue(now), SQLValue(expiry), .text(id), SQLValue(device)])
@@ -121,7 +121,7 @@ package struct SessionStore: Sendable {
         let now = time.now
         let row = try await database.read { sql in
             try sql.first(
-                "SELECT * FROM nacre_session WHERE \(column) = $1 AND idle_expires_at > $2 AND expires_at > $2",
+                "SELECT * FROM sessions WHERE \(column) = $1 AND idle_expires_at > $2 AND expires_at > $2",
                 [hash, SQLValue(now)])
         }
         return try row.map { row throws(NacreError) in try Session(row: row, sealing: sealing) }
@@ -133,7 +133,7 @@ package struct SessionStore: Sendable {
         let expiry = now + policy.idle
         try await database.write { sql in
             _ = try sql.execute(
-                "UPDATE nacre_session SET last_seen_at = $1, idle_expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
+                "UPDATE sessions SET last_seen_at = $1, idle_expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
                 [SQLValue(now), SQLValue(expiry), .text(id)])
         }
     }
@@ -151,7 +151,7 @@ package struct SessionStore: Sendable {
         return try await database.write { sql in
             try sql.execute(
                 """
-                UPDATE nacre_session SET secrets = $1, profile = $2, level = $3, means = $4, authenticated_at = $5,
+                UPDATE sessions SET secrets = $1, profile = $2, level = $3, means = $4, authenticated_at = $5,
                     revalidate_at = $6, provider_session = $8 WHERE id = $7
                 """, arguments) == 1
         }

@@ -22,7 +22,7 @@ import Testing
     @Test func `the database holds neither handle nor token`() async throws {
         let fixture = try await SessionFixture()
         let (_, handle) = try await fixture.store.begin(fixture.person(), device: nil)
-        let row = try #require(try await fixture.database.read { sql in try sql.first("SELECT * FROM nacre_session") })
+        let row = try #require(try await fixture.database.read { sql in try sql.first("SELECT * FROM sessions") })
         let handleBytes = Array(handle.utf8)
         for value in row.values {
             #expect(value.text?.contains(handle) != true)

@@ -103,9 +103,9 @@ extension GatewayCore {
         do {
             let order = try await party.logoutOrder(token, now: now)
             try await parts.database.write { sql in
-                try sql.execute("DELETE FROM nacre_logout_seen WHERE expires_at < $1", [SQLValue(now)])
+                try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
                 try sql.execute(
-                    "INSERT INTO nacre_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
+                    "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
                     [.text(order.tokenID), SQLValue(order.expiry)])
             }
             let issuer = configuration.oidc.issuer

@@ -17,9 +17,9 @@ struct HandOffTokens: Sendable {
         let now = time.now
         let expiry = now + lifetime
         try await database.write { sql in
-            try sql.execute("DELETE FROM nacre_handoff WHERE expires_at < $1", [SQLValue(now)])
+            try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])
             try sql.execute(
-                "INSERT INTO nacre_handoff (token, session, challenge, expires_at) VALUES ($1, $2, $3, $4)",
+                "INSERT INTO gateway_handoff (token, session, challenge, expires_at) VALUES ($1, $2, $3, $4)",
                 [.blob(SHA256.hash(token)), .text(session), .text(challenge), SQLValue(expiry)])
         }
         return token
@@ -32,7 +32,7 @@ struct HandOffTokens: Sendable {
     func redeem(_ token: String, verifier: String) async throws -> String? {
         let hash = SQLValue.blob(SHA256.hash(token))
         let row = try await database.write { sql in
-            try sql.first("DELETE FROM nacre_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])  // guard: handoff-once
+            try sql.first("DELETE FROM gateway_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])  // guard: handoff-once
         }
         guard let row else { return nil }
         guard time.now <= (try row.moment("expires_at")) else { return nil }  // guard: handoff-expiry

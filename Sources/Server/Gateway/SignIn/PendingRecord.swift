@@ -36,15 +36,15 @@ struct PendingStore: Sendable {
         Migration(
             1,
             """
-            CREATE TABLE nacre_pending (
+            CREATE TABLE gateway_pending (
                 row_id {id}, state BYTEA NOT NULL UNIQUE, browser BYTEA NOT NULL, kind TEXT NOT NULL, scheme TEXT,
                 challenge TEXT, flow TEXT, return_to TEXT, secrets BYTEA NOT NULL, created_at BIGINT NOT NULL);
-            CREATE INDEX nacre_pending_browser ON nacre_pending (browser);
-            CREATE INDEX nacre_pending_created ON nacre_pending (created_at);
-            CREATE TABLE nacre_handoff (
+            CREATE INDEX gateway_pending_browser ON gateway_pending (browser);
+            CREATE INDEX gateway_pending_created ON gateway_pending (created_at);
+            CREATE TABLE gateway_handoff (
                 token BYTEA NOT NULL PRIMARY KEY, session TEXT NOT NULL, challenge TEXT NOT NULL,
                 expires_at BIGINT NOT NULL);
-            CREATE TABLE nacre_logout_seen (token_id TEXT NOT NULL PRIMARY KEY, expires_at BIGINT NOT NULL);
+            CREATE TABLE gateway_logout_seen (token_id TEXT NOT NULL PRIMARY KEY, expires_at BIGINT NOT NULL);
             """)
     ]
 
@@ -68,16 +68,16 @@ struct PendingStore: Sendable {
             SQLValue(record.challenge), SQLValue(record.flow), SQLValue(record.returnTo), .blob(secrets), SQLValue(now),
         ]
         try await database.write { sql in
-            try sql.execute("DELETE FROM nacre_pending WHERE created_at < $1", [SQLValue(now - Self.lifetime)])
+            try sql.execute("DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - Self.lifetime)])
             try sql.execute(
                 """
-                INSERT INTO nacre_pending (state, browser, kind, scheme, challenge, flow, return_to, secrets, created_at)
+                INSERT INTO gateway_pending (state, browser, kind, scheme, challenge, flow, return_to, secrets, created_at)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                 """, arguments)
             try sql.execute(
                 """
-                DELETE FROM nacre_pending WHERE browser = $1 AND row_id NOT IN
-                    (SELECT row_id FROM nacre_pending WHERE browser = $1 ORDER BY row_id DESC LIMIT $2)
+                DELETE FROM gateway_pending WHERE browser = $1 AND row_id NOT IN
+                    (SELECT row_id FROM gateway_pending WHERE browser = $1 ORDER BY row_id DESC LIMIT $2)
                 """, [browserHash, SQLValue(Self.maximumPerBrowser)])
         }
     }
@@ -87,7 +87,7 @@ struct PendingStore: Sendable {
         let oldest = time.now - Self.lifetime
         return try await database.read { sql in
             try sql.first(
-                "SELECT 1 AS one FROM nacre_pending WHERE browser = $1 AND created_at >= $2 LIMIT 1",
+                "SELECT 1 AS one FROM gateway_pending WHERE browser = $1 AND created_at >= $2 LIMIT 1",
                 [.blob(Self.hash(browser)), SQLValue(oldest)]) != nil
         }
     }
@@ -102,10 +102,10 @@ struct PendingStore: Sendable {
         let next = SQLValue.blob(Self.hash(renamed))
         let (row, others) = try await database.write { sql in
             let row = try sql.first(
-                "DELETE FROM nacre_pending WHERE state = $1 AND browser = $2 AND kind = $3 RETURNING *",  // guard: pending-binding
+                "DELETE FROM gateway_pending WHERE state = $1 AND browser = $2 AND kind = $3 RETURNING *",  // guard: pending-binding
                 [.blob(stateHash), browserHash, .text(kind.rawValue)])
             let others = try sql.execute(
-                "UPDATE nacre_pending SET browser = $2 WHERE browser = $1", [browserHash, next])
+                "UPDATE gateway_pending SET browser = $2 WHERE browser = $1", [browserHash, next])
             return (row, others)
         }
         guard let row else { return (nil, others > 0) }
