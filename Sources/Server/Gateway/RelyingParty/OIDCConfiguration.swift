@@ -26,8 +26,9 @@ package struct OIDCConfiguration: Sendable {
     package var extraParameters: [String: String] = [:]
     /// Levels of which one must be reached; empty when none is essential.
     package var essentialContexts: [String] = []
-    /// Allows ID tokens signed by HS256 with the client secret, and only those.
-    package var symmetricSignatures = false
+    /// The one algorithm of ID tokens; nil takes what the published keys are made for. `HS256` (with the client secret) is
+    /// accepted only when it stands here.
+    package var signatureAlgorithm: String?
     /// How long one answer of the provider may take.
     package var timeLimit: Duration = .seconds(10)
 

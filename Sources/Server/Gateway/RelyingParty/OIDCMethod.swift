@@ -58,7 +58,7 @@ package struct OIDCMethod: AuthenticationMethod {
         expectation.accessToken = tokens.accessToken
         let claims: JWTClaims
         do {
-            claims = try await party.signatures(metadata).verifier.verify(idToken, expecting: expectation)
+            claims = try await party.claims(idToken, expecting: expectation, metadata)
         } catch let error as NacreError where Self.isOutage(error.code.rawValue) {
             // The old refresh token is spent: the new one must be kept although its companion cannot be checked now.
             return result

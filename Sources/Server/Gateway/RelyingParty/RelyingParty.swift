@@ -40,10 +40,24 @@ package actor RelyingParty {
     func signatures(_ metadata: ProviderMetadata) -> (verifier: IDTokenVerifier, keys: JWKSCache) {
         if let known = verifiers[metadata.keysURL] { return known }
         let keys = JWKSCache(url: metadata.keysURL, transport: client.transport, time: client.time)
-        let secret = configuration.symmetricSignatures ? configuration.clientSecret.map { Array($0.utf8) } : nil
+        let secret =
+            configuration.signatureAlgorithm == "HS256" ? configuration.clientSecret.map { Array($0.utf8) } : nil
         let made = (IDTokenVerifier(keys: keys, time: client.time, sharedSecret: secret), keys)
         verifiers[metadata.keysURL] = made
         return made
+    }
+
+    /// The claims of an ID token, after every check (HO-3).
+    nonisolated func claims(
+        _ idToken: String, expecting expectation: IDTokenExpectation, _ metadata: ProviderMetadata
+    ) async throws -> JWTClaims {
+        if let algorithm = configuration.signatureAlgorithm {
+            guard try JWS(parsing: idToken).header.algorithm == algorithm else {  // guard: configured-algorithm
+                throw NacreError(
+                    "jose.algorithm", "The ID token is not signed by \(algorithm), as OIDC_RP_SIGN_ALGO demands.")
+            }
+        }
+        return try await signatures(metadata).verifier.verify(idToken, expecting: expectation)
     }
 
     /// An authorization request under this `state`.
@@ -97,7 +111,7 @@ package actor RelyingParty {
             issuer: configuration.issuer, clientID: configuration.clientID, nonce: .required(nonce))
         expectation.essentialContexts = configuration.essentialContexts
         expectation.accessToken = tokens.accessToken
-        let claims = try await signatures(metadata).verifier.verify(idToken, expecting: expectation)
+        let claims = try await claims(idToken, expecting: expectation, metadata)
         let profile = try await self.profile(claims, tokens.accessToken, metadata)
         return authentication(
             claims, profile: profile,

@@ -32,7 +32,8 @@ struct HandOffTokens: Sendable {
     func redeem(_ token: String, verifier: String) async throws -> String? {
         let hash = SQLValue.blob(SHA256.hash(token))
         let row = try await database.write { sql in
-            try sql.first("DELETE FROM gateway_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])  // guard: handoff-once
+            try sql.first(
+                "DELETE FROM gateway_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])  // guard: handoff-once
         }
         guard let row else { return nil }
         guard time.now <= (try row.moment("expires_at")) else { return nil }  // guard: handoff-expiry
