@@ -403,7 +403,7 @@ def _(browser, servers):
       };
       frame();""")
     # The median, since other work on the machine takes its share of the slowest.
-    expect(times[30] < 12, f"median step {times[30]:.1f} ms, slowest {times[-1]:.1f} ms")
+    expect(times[30] < 16, f"median step {times[30]:.1f} ms, slowest {times[-1]:.1f} ms")
     print(f"        scroll step of 8 rows: median {times[30]:.1f} ms, slowest {times[-1]:.1f} ms")
     expect(browser.js("document.querySelectorAll('.row').length") < 60, "rows in the page")
     browser.js("{document.querySelector('.list-scroll').scrollTop = 1e9}")
