@@ -3,6 +3,7 @@
 #define NACRE_CCurl_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 /// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed door per kind of argument.
 static inline CURLcode nacre_curl_set_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }
