@@ -68,7 +68,7 @@ let shared: [Target] =
 
 let appHalf: [Target] =
     module("Secrets", in: "App", ["NacreCore", "NacrePorts", "NacreCrypto"])
-    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite"])
+    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite", "NacreCrypto"])
     + module(
         "SignIn", in: "App",
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
