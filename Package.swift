@@ -58,7 +58,7 @@ let shared: [Target] =
     module("Core", in: "Shared", ["CLinux"])
     + module("Wire", in: "Shared", ["NacreCore"])
     + module("Crypto", in: "Shared", ["NacreCore", "COpenSSL", "CSodium"])
-    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto"])
+    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto", "NacreHTTP"])
     + module("SQLite", in: "Shared", ["NacreCore", "CSQLite"])
     + module("HTTP", in: "Shared", ["NacreCore", "CPSL"])
     + module("Routing", in: "Shared", ["NacreCore", "NacreHTTP"])

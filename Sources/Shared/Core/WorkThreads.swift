@@ -1,13 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What became of a job that was handed in.
 private enum Submission { case start, queued, refused }
@@ -45,7 +38,7 @@ package final class WorkThreads: Sendable {
                 return .start
             }
             switch step {
-            case .start: startThread()
+            case .start: Platform.startThread { self.drain() }
             case .queued: break
             case .refused:
                 continuation.resume(
@@ -54,15 +47,7 @@ package final class WorkThreads: Sendable {
         }
     }
 
-    private func startThread() {
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(self).toOpaque()
-        let result = pthread_create(&thread, nil, workThreadMain, argument)
-        // Without a thread the jobs would wait for ever: run them here, late and on the caller, but run them.
-        if result != 0 { Unmanaged<WorkThreads>.fromOpaque(argument).takeRetainedValue().drain() }
-    }
-
-    fileprivate func drain() {
+    private func drain() {
         while true {
             let job = state.withLock { state -> (@Sendable () -> Void)? in
                 guard !state.jobs.isEmpty else {
@@ -76,18 +61,3 @@ package final class WorkThreads: Sendable {
         }
     }
 }
-
-#if canImport(Glibc)
-    private func workThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let argument else { return nil }
-        pthread_detach(pthread_self())
-        Unmanaged<WorkThreads>.fromOpaque(argument).takeRetainedValue().drain()
-        return nil
-    }
-#else
-    private func workThreadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        pthread_detach(pthread_self())
-        Unmanaged<WorkThreads>.fromOpaque(argument).takeRetainedValue().drain()
-        return nil
-    }
-#endif
