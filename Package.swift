@@ -124,8 +124,8 @@ let platforms: [Target] =
         "GTKShell", in: "Platforms",
         [
             "NacreCore", "NacreApp", "NacreBridge", "NacrePage", "NacreLinks", "NacrePorts", "NacreLinux",
-            .target(name: "CWebKitGTK", condition: gtk),
-        ], tests: nil)
+            .target(name: "CWebKitGTK", condition: gtk), .target(name: "CGLib", condition: gtk),
+        ])
 
 let commands: [Target] = [
     .executableTarget(
@@ -137,8 +137,15 @@ let commands: [Target] = [
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreServer", "MessagesBackend"],
+        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
+]
+
+/// The shell around a page of the tests' own; `Tests/Platforms/ShellProbe/run` drives it.
+let probes: [Target] = [
+    .executableTarget(
+        name: "shell-probe", dependencies: [.target(name: "NacreGTKShell", condition: gtk)],
+        path: "Tests/Platforms/ShellProbe", exclude: ["run", "frames", "display.py", "endpoint.py", "inspector.py"], swiftSettings: strict)
 ]
 
 let examples: [Target] = [
@@ -147,11 +154,12 @@ let examples: [Target] = [
         dependencies: [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreJOSE", "NacreCrypto", "NacreDatabase",
         ],
-        path: "examples/messages/Backend", swiftSettings: strict),
+        path: "examples/messages/Backend", exclude: ["Seed", "README.md"], swiftSettings: strict),
     .testTarget(
         name: "MessagesBackendTests",
         dependencies: [
-            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting",
+            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
+            "NacreJOSE",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
@@ -191,5 +199,5 @@ let package = Package(
         .default(enabledTraits: ["GTKShell"]),
         .trait(name: "GTKShell", description: "The Linux shell: needs GTK 4, WebKitGTK and GLib."),
     ],
-    targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + examples + testing
+    targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + probes + examples + testing
 )

@@ -94,3 +94,15 @@ final class ThreadGate: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 }
+
+extension Platform {
+    /// Writes all bytes to standard error; what cannot be written is lost.
+    static func writeToStandardError(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+            guard written > 0 else { return }
+            rest = rest.dropFirst(written)
+        }
+    }
+}
