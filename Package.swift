@@ -144,8 +144,10 @@ let commands: [Target] = [
 /// The shell around a page of the tests' own; `Tests/Platforms/ShellProbe/run` drives it.
 let probes: [Target] = [
     .executableTarget(
-        name: "shell-probe", dependencies: [.target(name: "NacreGTKShell", condition: gtk)],
-        path: "Tests/Platforms/ShellProbe", exclude: ["run", "frames", "display.py", "endpoint.py", "inspector.py"], swiftSettings: strict)
+        name: "shell-probe",
+        dependencies: ["NacreCore", "NacrePorts", "NacreLinux", .target(name: "NacreGTKShell", condition: gtk)],
+        path: "Tests/Platforms/ShellProbe",
+        exclude: ["run", "frames", "desktop", "display.py", "endpoint.py", "inspector.py"], swiftSettings: strict)
 ]
 
 let examples: [Target] = [

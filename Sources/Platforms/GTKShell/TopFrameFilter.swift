@@ -29,7 +29,9 @@
                         continuation.resume(throwing: ShellGLibError(taking: failure))
                     }
                 }
-                let bytes = rules.utf8CString.withUnsafeBufferPointer { g_bytes_new($0.baseAddress, gsize($0.count - 1)) }
+                let bytes = rules.utf8CString.withUnsafeBufferPointer {
+                    g_bytes_new($0.baseAddress, gsize($0.count - 1))
+                }
                 webkit_user_content_filter_store_save(store, identifier, bytes, nil, callback, data)
                 g_bytes_unref(bytes)
             }
@@ -39,7 +41,8 @@
 
         /// Rules in WebKit's content blocker format.
         nonisolated static func rules(for origin: String) -> String {
-            let pattern = origin.map { $0.isLetter || $0.isNumber || ":/-".contains($0) ? "\($0)" : "\\\\\($0)" }.joined()
+            let pattern = origin.map { $0.isLetter || $0.isNumber || ":/-".contains($0) ? "\($0)" : "\\\\\($0)" }
+                .joined()
             let place = #""resource-type": ["document"], "load-context": ["top-frame"]"#
             return """
                 [{"trigger": {"url-filter": ".*", \(place)}, "action": {"type": "block"}},

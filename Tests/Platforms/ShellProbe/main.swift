@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Dispatch
 import Glibc
 import NacreGTKShell
 
@@ -7,6 +8,14 @@ import NacreGTKShell
 
 func environment(_ name: String, _ fallback: String = "") -> String {
     getenv(name).map { String(cString: $0) } ?? fallback
+}
+
+if CommandLine.arguments.dropFirst().first == "tool" {
+    Task {
+        await Tools.run(Array(CommandLine.arguments.dropFirst(2)))
+        exit(0)
+    }
+    dispatchMain()
 }
 
 let identity = ShellIdentity(
