@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -164,6 +165,11 @@ static inline int nacre_resolve(const char *host, const char *port, int passive,
     if (code == 0) return 0;
     hints.ai_flags &= ~AI_ADDRCONFIG; // loopback alone does not count as configured
     return getaddrinfo(host, port, &hints, result);
+}
+
+/// Opens one component below a directory without following a link; openat is variadic.
+static inline int nacre_open_at(int directory, const char *name, int is_directory) {
+    return openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_directory ? O_DIRECTORY : O_NONBLOCK));
 }
 
 #endif

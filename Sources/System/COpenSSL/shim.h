@@ -52,4 +52,68 @@ static inline EVP_PKEY *nacre_rsa_public(const unsigned char *modulus, int modul
   return key;
 }
 
+/* ---- TLS as a client, over memory queues (the page channel's own connections) ---- */
+
+/// TLS 1.2 and newer, the peer's certificate demanded and checked against the system's authorities.
+static inline SSL_CTX *nacre_ssl_client_context(void) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (!context) return NULL;
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_default_verify_paths(context);
+    SSL_CTX_set_mode(context, SSL_MODE_AUTO_RETRY);
+    return context;
+}
+
+/// Adds authorities in PEM to those trusted; returns how many.
+static inline int nacre_ssl_trust_pem(SSL_CTX *context, const unsigned char *pem, int length) {
+    BIO *bio = BIO_new_mem_buf(pem, length);
+    if (!bio) return 0;
+    int count = 0;
+    for (X509 *x; (x = PEM_read_bio_X509(bio, NULL, NULL, NULL)); X509_free(x))
+        if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), x) == 1) count++;
+    ERR_clear_error();
+    BIO_free(bio);
+    return count;
+}
+
+/// A session that accepts a certificate of `host` (a name or an address) only.
+static inline SSL *nacre_ssl_client_session(SSL_CTX *context, const char *host) {
+    SSL *ssl = SSL_new(context);
+    BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+    if (!ssl || !in || !out) {
+        SSL_free(ssl);
+        BIO_free(in);
+        BIO_free(out);
+        return NULL;
+    }
+    BIO_set_mem_eof_return(in, -1);
+    BIO_set_mem_eof_return(out, -1);
+    SSL_set_bio(ssl, in, out);
+    SSL_set_connect_state(ssl);
+    static const unsigned char alpn[] = "\x08http/1.1";
+    SSL_set_alpn_protos(ssl, alpn, sizeof alpn - 1);
+    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
+    int ready;
+    if (address) {
+        ASN1_OCTET_STRING_free(address);
+        ready = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+    } else {
+        SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        ready = SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
+    }
+    ERR_clear_error();
+    if (ready) return ssl;
+    SSL_free(ssl);
+    return NULL;
+}
+
+static inline void nacre_ssl_feed(SSL *ssl, const unsigned char *bytes, int count) {
+    BIO_write(SSL_get_rbio(ssl), bytes, count);
+}
+static inline int nacre_ssl_outgoing(SSL *ssl) { return (int)BIO_ctrl_pending(SSL_get_wbio(ssl)); }
+static inline int nacre_ssl_drain(SSL *ssl, unsigned char *into, int count) {
+    return BIO_read(SSL_get_wbio(ssl), into, count);
+}
+
 #endif
