@@ -113,6 +113,16 @@ package actor Bridge: BridgeEvents {
         }
     }
 
+    package func takeRetained(_ plugin: String, _ event: String) -> JSONValue? {
+        guard let first = retained[key(plugin, event)]?.first else { return nil }
+        retained[key(plugin, event)]?.removeFirst()
+        return first
+    }
+
+    package func hasListener(_ plugin: String, _ event: String) -> Bool {
+        listeners.contains { $0.call.pluginID == plugin && $0.event == event }
+    }
+
     private func rejected(_ call: BridgeCall, _ rejection: BridgeRejection) -> String {
         BridgeResult(call, outcome: .failure(rejection)).text
     }

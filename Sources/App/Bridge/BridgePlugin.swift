@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
+import Synchronization
 
 /// One method of a plugin, as its header tells the page.
 package struct BridgeMethod: Sendable {
@@ -73,4 +74,30 @@ package struct BridgeCallContext: Sendable {
 /// Where plugins raise their events.
 package protocol BridgeEvents: Sendable {
     func emit(_ plugin: String, _ event: String, _ data: JSONValue) async
+    /// Takes the oldest event that still waits for a listener, so that nobody gets it twice.
+    func takeRetained(_ plugin: String, _ event: String) async -> JSONValue?
+    /// Whether the page listens to it now.
+    func hasListener(_ plugin: String, _ event: String) async -> Bool
+}
+
+/// Plugins are made before the bridge that carries their events; this joins the two.
+package final class BridgeEventsRelay: BridgeEvents {
+    private let bridge = Mutex<(any BridgeEvents)?>(nil)
+
+    package init() {}
+
+    /// From now on events go to `bridge`.
+    package func connect(_ bridge: any BridgeEvents) { self.bridge.withLock { $0 = bridge } }
+
+    private var connected: (any BridgeEvents)? { bridge.withLock { $0 } }
+
+    package func emit(_ plugin: String, _ event: String, _ data: JSONValue) async {
+        await connected?.emit(plugin, event, data)
+    }
+    package func takeRetained(_ plugin: String, _ event: String) async -> JSONValue? {
+        await connected?.takeRetained(plugin, event)
+    }
+    package func hasListener(_ plugin: String, _ event: String) async -> Bool {
+        await connected?.hasListener(plugin, event) ?? false
+    }
 }

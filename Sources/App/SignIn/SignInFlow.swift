@@ -52,7 +52,7 @@ package struct SignInParts: Sendable {
 package actor SignInFlow {
     static let patience: Duration = .seconds(15 * 60)
     /// A sign-out's round trip asks the person nothing: after this it ends here without the browser.
-    static let leavingPatience: Duration = .seconds(60)
+    static let leavingPatience: Duration = .seconds(20)
     static let grace: Duration = .seconds(1)
     static let revocationPatience: Duration = .seconds(3)
 
