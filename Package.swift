@@ -181,7 +181,7 @@ let testing: [Target] =
             name: "SocketTests",
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
-                "NacreTesting", "NacreCrypto", "CLinux",
+                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]

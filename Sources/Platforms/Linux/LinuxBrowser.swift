@@ -19,7 +19,7 @@
         }
 
         package func open(_ url: String) async throws(NacreError) {
-            let scheme = url.prefix { $0 != ":" }.lowercased()
+            let scheme = url.firstIndex(of: ":").map { url[..<$0].lowercased() } ?? ""
             guard ["http", "https", "mailto", "tel"].contains(scheme),  // guard: browser-schemes
                 url.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
             else {

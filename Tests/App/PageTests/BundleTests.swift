@@ -88,6 +88,7 @@ struct FolderBundleTests {
         let parent = try TemporaryFolder()
         try parent.write("dist/index.html", "in")
         try parent.write("dist-private/key", "out")
+        try parent.write("dist/-private/key", "what a careless cut of the path would find")
         try parent.link("dist/x", to: "../dist-private/key")
         let bundle = try FolderBundle(parent.path + "/dist")
         #expect(try await content(bundle, "/index.html") == "in")

@@ -27,7 +27,7 @@ package struct PageAccessPolicy: Sendable {
 
     /// What `request` to `host` may use.
     package func access(to host: Host, for request: HTTPRequest) -> PageAccess {
-        guard let facts = Facts(request) else { return .refused(.ambiguous) }  // guard: page-ambiguous
+        guard let facts = Facts(request) else { return .refused(.ambiguous) }
         switch host {
         case .page: return pageAccess(facts)
         case .api: return apiAccess(facts)
@@ -93,10 +93,8 @@ private struct Facts {
     /// Nil when a deciding header came twice: then nobody knows which one counts.
     init?(_ request: HTTPRequest) {
         let fields = request.fields
-        for name in ["Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Origin"] where fields.values(name).count > 1
-        {
-            return nil
-        }
+        let deciding = ["Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Origin"]
+        if deciding.contains(where: { fields.values($0).count > 1 }) { return nil }  // guard: page-ambiguous
         method = request.method
         path = request.path
         site = fields["Sec-Fetch-Site"]

@@ -68,7 +68,7 @@ struct ConnectEndpoint: Sendable {
     // MARK: Raw tunnels
 
     private func tunnel(_ socket: LoopSocket, to target: ConnectTarget) async {
-        guard tunnels.enter() else {  // guard: tunnel-limit
+        guard tunnels.enter() else {  // guard: connect-tunnel-limit
             log.warning("page.tunnel_refused", ["host": .string(target.host), "reason": "too-many-tunnels"])
             return await answerAndClose(socket, 503)
         }

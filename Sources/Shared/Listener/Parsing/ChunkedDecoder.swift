@@ -71,12 +71,12 @@ package struct ChunkedDecoder: Sendable {
         _ input: inout ByteQueue, limit: Int, _ tooLong: Refusal
     ) throws(Refusal) -> [UInt8]? {
         guard let end = input.firstIndex(of: ByteClass.lineFeed, from: 0) else {
-            guard input.count < limit else { throw tooLong }  // guard: chunk-line-length
+            guard input.count < limit else { throw tooLong }  // guard: listener-chunk-line-length
             return nil
         }
         guard end < limit else { throw tooLong }
-        guard end > 0, input[end - 1] == ByteClass.carriageReturn else {
-            throw Refusal(400, "A line of the chunked body ends without a carriage return.")  // guard: chunk-bare-lf
+        guard end > 0, input[end - 1] == ByteClass.carriageReturn else {  // guard: listener-chunk-bare-lf
+            throw Refusal(400, "A line of the chunked body ends without a carriage return.")
         }
         let line = Array(input.slice(0..<(end - 1)))
         input.drop(end + 1)
@@ -90,8 +90,9 @@ package struct ChunkedDecoder: Sendable {
             throw Refusal(400, "A chunk size is not a hexadecimal number.")
         }
         let rest = line[digits.count...]
-        guard rest.isEmpty || (rest.first == UInt8(ascii: ";") && rest.allSatisfy(ByteClass.isFieldValue)) else {
-            throw Refusal(400, "A chunk size is followed by something else than an extension.")  // guard: chunk-junk
+        let isExtension = rest.first == UInt8(ascii: ";") && rest.allSatisfy(ByteClass.isFieldValue)
+        guard rest.isEmpty || isExtension else {  // guard: listener-chunk-junk
+            throw Refusal(400, "A chunk size is followed by something else than an extension.")
         }
         return digits.reduce(0) { $0 << 4 | (ByteClass.hexValue($1) ?? 0) }
     }

@@ -7,18 +7,18 @@ struct FieldLine {
 
     init(_ line: ArraySlice<UInt8>) throws(Refusal) {
         if line.first == ByteClass.space || line.first == ByteClass.tab {
-            throw Refusal(400, "A header line starts with white space; folded lines are not taken.")  // guard: obs-fold
+            throw Refusal(400, "A header line starts with white space; folded lines are not taken.")
         }
         guard let colon = line.firstIndex(of: ByteClass.colon), colon > line.startIndex else {
             throw Refusal(400, "A header line has no name and colon.")
         }
         let name = line[line.startIndex..<colon]
-        guard name.allSatisfy(ByteClass.isToken) else {
-            throw Refusal(400, "A header name holds a space or another forbidden character.")  // guard: field-name
+        guard name.allSatisfy(ByteClass.isToken) else {  // guard: listener-field-name
+            throw Refusal(400, "A header name holds a space or another forbidden character.")
         }
         let value = trimmed(line[(colon + 1)...])
-        guard value.allSatisfy(ByteClass.isFieldValue) else {
-            throw Refusal(400, "The value of \(text(name)) holds a control character.")  // guard: field-value
+        guard value.allSatisfy(ByteClass.isFieldValue) else {  // guard: listener-field-value
+            throw Refusal(400, "The value of \(text(name)) holds a control character.")
         }
         self.name = text(name)
         self.value = text(value)

@@ -21,15 +21,15 @@ extension RequestHead {
 
     private static func host(of fields: HTTPFields, minorVersion: Int) throws(Refusal) -> String {
         let hosts = fields.values("Host")
-        guard hosts.count <= 1 else {
-            throw Refusal(400, "The request has more than one Host field.")  // guard: two-hosts
+        guard hosts.count <= 1 else {  // guard: listener-two-hosts
+            throw Refusal(400, "The request has more than one Host field.")
         }
         guard let host = hosts.first else {
-            if minorVersion == 0 { return "" }
-            throw Refusal(400, "The request has no Host field.")  // guard: no-host
+            if minorVersion == 0 { return "" }  // guard: listener-no-host
+            throw Refusal(400, "The request has no Host field.")
         }
-        guard !host.isEmpty, host.utf8.allSatisfy(ByteClass.isAuthority) else {
-            throw Refusal(400, "The Host field is not a host with an optional port.")  // guard: host-bytes
+        guard !host.isEmpty, host.utf8.allSatisfy(ByteClass.isAuthority) else {  // guard: listener-host-bytes
+            throw Refusal(400, "The Host field is not a host with an optional port.")
         }
         return host
     }
@@ -51,8 +51,8 @@ extension RequestHead {
             throw Refusal(400, "The request target is neither a path nor a URL.")
         }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard authority.lowercased() == host.lowercased() else {
-            throw Refusal(400, "The Host field differs from the URL in the request line.")  // guard: absolute-host
+        guard authority.lowercased() == host.lowercased() else {  // guard: listener-absolute-host
+            throw Refusal(400, "The Host field differs from the URL in the request line.")
         }
         let path = rest.dropFirst(authority.count)
         return (path.hasPrefix("/") ? String(path) : "/" + path, host, true)
@@ -80,33 +80,33 @@ extension BodyFraming {
         let lengths = fields.values("Content-Length")
         let codings = fields.values("Transfer-Encoding")
         guard codings.isEmpty else {
-            guard lengths.isEmpty else {
-                throw Refusal(400, "The request has both Content-Length and Transfer-Encoding.")  // guard: cl-te
+            guard lengths.isEmpty else {  // guard: listener-cl-te
+                throw Refusal(400, "The request has both Content-Length and Transfer-Encoding.")
             }
             guard minorVersion == 1 else { throw Refusal(400, "HTTP/1.0 has no Transfer-Encoding.") }
-            guard codings.count == 1 else {
-                throw Refusal(400, "The request has two Transfer-Encoding fields.")  // guard: two-te
+            guard codings.count == 1 else {  // guard: listener-two-te
+                throw Refusal(400, "The request has two Transfer-Encoding fields.")
             }
             let coding = codings[0].lowercased()
-            guard coding == "chunked" else {
+            guard coding == "chunked" else {  // guard: listener-te-other
                 let last = coding.split(separator: ",").last?.trimmingSpaces()
                 if coding.contains(","), last != "chunked" {
                     throw Refusal(400, "The last transfer coding is not chunked.")
                 }
-                throw Refusal(501, "The only transfer coding known here is chunked.")  // guard: te-other
+                throw Refusal(501, "The only transfer coding known here is chunked.")
             }
             self = .chunked
             return
         }
-        guard lengths.count <= 1 else {
-            throw Refusal(400, "The request has two Content-Length fields.")  // guard: two-cl
+        guard lengths.count <= 1 else {  // guard: listener-two-cl
+            throw Refusal(400, "The request has two Content-Length fields.")
         }
         guard let length = lengths.first else {
             self = .none
             return
         }
-        guard !length.isEmpty, length.utf8.allSatisfy(ByteClass.isDigit) else {
-            throw Refusal(400, "Content-Length is not a plain number.")  // guard: cl-digits
+        guard !length.isEmpty, length.utf8.allSatisfy(ByteClass.isDigit) else {  // guard: listener-cl-digits
+            throw Refusal(400, "Content-Length is not a plain number.")
         }
         guard length.utf8.count <= 18, let count = Int(length) else {
             throw Refusal(413, "The declared body is too large.")

@@ -25,8 +25,8 @@ package struct RequestHeadParser: Sendable {
         while let end = input.firstIndex(of: ByteClass.lineFeed, from: searched) {
             let size = end + 1
             try checkRoom(size)
-            guard end > 0, input[end - 1] == ByteClass.carriageReturn else {
-                throw Refusal(400, "A line of the head ends without a carriage return.")  // guard: bare-lf
+            guard end > 0, input[end - 1] == ByteClass.carriageReturn else {  // guard: listener-bare-lf
+                throw Refusal(400, "A line of the head ends without a carriage return.")
             }
             let content = input.slice(0..<(end - 1))
             let done = try take(content)
@@ -42,9 +42,9 @@ package struct RequestHeadParser: Sendable {
 
     /// Whether `size` more bytes still fit.
     private func checkRoom(_ size: Int) throws(Refusal) {
-        guard used + size <= limits.headBytes else {
+        guard used + size <= limits.headBytes else {  // guard: listener-head-bytes
             if line == nil { throw Refusal(414, "The request line is longer than \(limits.headBytes) bytes.") }
-            throw Refusal(431, "The header fields are longer than \(limits.headBytes) bytes.")  // guard: head-bytes
+            throw Refusal(431, "The header fields are longer than \(limits.headBytes) bytes.")
         }
     }
 
@@ -67,8 +67,8 @@ package struct RequestHeadParser: Sendable {
         }
         if content.isEmpty { return true }
         fieldCount += 1
-        guard fieldCount <= limits.fieldCount else {
-            throw Refusal(431, "The request has more than \(limits.fieldCount) header fields.")  // guard: field-count
+        guard fieldCount <= limits.fieldCount else {  // guard: listener-field-count
+            throw Refusal(431, "The request has more than \(limits.fieldCount) header fields.")
         }
         let field = try FieldLine(content)
         fields.append(field.name, field.value)

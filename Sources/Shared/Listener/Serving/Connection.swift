@@ -28,6 +28,8 @@ final class Connection: Sendable {
     private let isTLS: Bool
     private let attributes: ConnectionAttributes?
     private let service: Service
+    /// Numeric; made once, since it costs a call of the resolver.
+    private let clientAddress: String
     private let state = Mutex(State())
 
     init(socket: LoopSocket, isTLS: Bool, attributes: ConnectionAttributes?, service: Service) {
@@ -35,6 +37,7 @@ final class Connection: Sendable {
         self.isTLS = isTLS
         self.attributes = attributes
         self.service = service
+        clientAddress = socket.peer?.host ?? ""
     }
 
     // MARK: From outside
@@ -75,7 +78,7 @@ final class Connection: Sendable {
             switch state.phase {
             case .idle, .reading: false  // the read in progress sees it
             case .upgraded: broken
-            case .handling(let bodyPending): broken || !bodyPending  // guard: client-gone
+            case .handling(let bodyPending): broken || !bodyPending  // guard: listener-client-gone
             }
         }
         if gone { cancel() }
@@ -97,7 +100,7 @@ final class Connection: Sendable {
     private func serve() async throws {
         var input = ByteQueue()
         var isFirst = true
-        while let head = try await nextHead(&input, isFirst: isFirst) {
+        while !Task.isCancelled, let head = try await nextHead(&input, isFirst: isFirst) {
             isFirst = false
             guard let rest = try await answer(head, input) else { return }
             input = rest
@@ -120,7 +123,7 @@ final class Connection: Sendable {
             while true {
                 if let head = try parser.parse(&input) { return try check(head) }
                 // The deadline is the head's, not the byte's: dripping does not extend it.
-                let limit = deadline  // guard: head-drip
+                let limit = deadline  // guard: listener-head-drip
                 guard let bytes = try await socket.read(upTo: 16_384, until: limit) else { return nil }
                 input.append(bytes)
             }
@@ -144,8 +147,9 @@ final class Connection: Sendable {
 
     private func check(_ head: RequestHead) throws(Refusal) -> RequestHead {
         if head.method == .connect { throw Refusal(501, "No tunnels are made here.") }
-        if let attributes, !attributes.matches(authority: head.authority, isTLS: isTLS) {
-            throw Refusal(421, "The Host field names another host than the tunnel was made for.")  // guard: tunnel-host
+        let elsewhere = attributes?.matches(authority: head.authority, isTLS: isTLS) == false
+        if elsewhere {  // guard: listener-tunnel-host
+            throw Refusal(421, "The Host field names another host than the tunnel was made for.")
         }
         return head
     }
@@ -201,7 +205,7 @@ final class Connection: Sendable {
         let request = HTTPRequest(
             method: head.method, scheme: isTLS ? "https" : "http", authority: head.authority, target: head.target,
             fields: head.fields, body: body.value(head.framing))
-        var context = RequestContext(id: service.nextRequestID(), clientAddress: socket.peer?.host ?? "")
+        var context = RequestContext(id: service.nextRequestID(), clientAddress: clientAddress)
         context[ConnectionAttributes.self] = attributes
         do {
             let response = try await service.responder.respond(to: request, context: context)

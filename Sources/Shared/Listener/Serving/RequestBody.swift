@@ -68,7 +68,10 @@ final class RequestBody: Sendable {
     ///
     /// - Throws: `http.body_malformed`, `http.body_incomplete` (the client left), `socket.timeout` (it fell silent),
     ///   `http.body_over` when the request has been answered already.
-    func next() async throws -> [UInt8]? {
+    func next() async throws -> [UInt8]? { try await next(until: nil) }
+
+    /// - Parameter end: the moment after which no more is waited for; nil waits `stall` for each piece.
+    private func next(until end: Deadline?) async throws -> [UInt8]? {
         try begin()
         defer { state.withLock { $0.pulling = false } }
         while true {
@@ -88,7 +91,7 @@ final class RequestBody: Sendable {
                 return nil
             case .receive(let limit, let sendContinue):
                 if sendContinue { try await socket.write(Self.proceed, stall: stall, cancellable: true) }
-                try await receive(limit)
+                try await receive(limit, until: end ?? .after(stall))
             }
         }
     }
@@ -133,9 +136,9 @@ final class RequestBody: Sendable {
         return .receive(limit: limit, sendContinue: state.continuePending)
     }
 
-    private func receive(_ limit: Int) async throws {
+    private func receive(_ limit: Int, until deadline: Deadline) async throws {
         do {
-            guard let bytes = try await socket.read(upTo: limit, until: .after(stall)) else {
+            guard let bytes = try await socket.read(upTo: limit, until: deadline) else {
                 throw NacreError("http.body_incomplete", "The client left before the request body was whole.")
             }
             state.withLock { $0.input.append(bytes) }
@@ -168,8 +171,9 @@ final class RequestBody: Sendable {
         let usable = state.withLock { !$0.pulling && !$0.failed && !$0.continuePending }
         guard usable else { return revoke(keep: false) }
         var room = 256 * 1024
+        let end = Deadline.after(.seconds(5))  // for the whole rest: it may not drip either
         while !isComplete {
-            guard room > 0, let bytes = try? await next() else { break }
+            guard room > 0, let bytes = try? await next(until: end) else { break }
             room -= bytes.count
         }
         return revoke(keep: isComplete)

@@ -76,9 +76,10 @@ struct ResponseHead {
     }
 
     private static func append(_ out: inout [UInt8], _ name: String, _ value: String) throws(NacreError) {
-        guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isToken), value.utf8.allSatisfy(ByteClass.isFieldValue)
-        else {
-            throw NacreError("http.bad_field", "A field holds a control character.")  // guard: response-splitting
+        let isSafe =
+            !name.isEmpty && name.utf8.allSatisfy(ByteClass.isToken) && value.utf8.allSatisfy(ByteClass.isFieldValue)
+        guard isSafe else {  // guard: listener-response-splitting
+            throw NacreError("http.bad_field", "A response field holds a control character; encode its value.")
         }
         out += name.utf8
         out += [58, 32]

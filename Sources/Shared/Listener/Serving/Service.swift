@@ -59,7 +59,7 @@ final class Service: Sendable {
     /// Whether one more fits.
     var hasRoom: Bool {
         state.withLock { state in
-            state.connections.count < configuration.connections  // guard: connection-limit
+            state.connections.count < configuration.connections  // guard: listener-connection-limit
         }
     }
 

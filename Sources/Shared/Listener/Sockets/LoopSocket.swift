@@ -101,20 +101,19 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
     /// Only without TLS; at most 64 KiB are seen.
     package func peek(beyond count: Int, until deadline: Deadline = .never) async throws -> [UInt8] {
         while true {
-            var side = Readiness.readable
-            switch try state.withLock({ state throws(NacreError) in try receive(&state, 65_536, peek: true) }) {
-            case .bytes(let bytes):
-                if bytes.count > count { return bytes }
-                let ended = state.withLock { state in
-                    // Bytes left unread make no edge of their own: only what comes after them does.
-                    if !state.peerEnded { state.readBlocked = true }
-                    return state.peerEnded
-                }
-                if ended { return bytes }
-            case .end: return []
-            case .wait(let needed): side = needed
+            let result = try state.withLock { state throws(NacreError) -> Received in
+                let result = try receive(&state, 65_536, peek: true)
+                guard case .bytes(let bytes) = result, bytes.count <= count, !state.peerEnded else { return result }
+                // Bytes left unread make no edge of their own: only what comes after them does. Said under the lock of
+                // the look itself, or the edge in between would be lost.
+                state.readBlocked = true
+                return .wait(.readable)
             }
-            try await waitToRead(side, until: deadline)
+            switch result {
+            case .bytes(let bytes): return bytes
+            case .end: return []
+            case .wait(let side): try await waitToRead(side, until: deadline)
+            }
         }
     }
 
