@@ -131,7 +131,9 @@ let commands: [Target] = [
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreServer", "NacreApp", .target(name: "NacreGTKShell", condition: gtk),
+            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
+            "NacrePlugins",
+            .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
         path: "Sources/Commands/nacre", swiftSettings: strict),
