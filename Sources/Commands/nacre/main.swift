@@ -5,7 +5,7 @@ import Foundation
 
 // Arguments and environment become one configuration; the rest is elsewhere. No `await` here: a window needs the main
 // thread for itself, and top-level code that awaits has given it away.
-let arguments = Array(CommandLine.arguments.dropFirst())
+let arguments = ProgramArguments.current()
 let environment = ProcessInfo.processInfo.environment
 
 if arguments.first == "run" {
