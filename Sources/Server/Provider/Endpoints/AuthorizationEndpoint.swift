@@ -66,7 +66,8 @@ struct AuthorizationEndpoint: Sendable {
     ) async -> Bool {
         guard authorization.prompts.isDisjoint(with: ["login", "select_account"]) else { return false }
         if let age = authorization.maximumAge {
-            guard core.time.now - session.authenticatedAt <= age, age > .zero else { return false }  // guard: provider-max-age
+            let isYoung = age > .zero && core.time.now - session.authenticatedAt <= age  // guard: provider-max-age
+            guard isYoung else { return false }
         }
         if case .anyOf(let levels) = demand, !levels.contains(session.level) { return false }  // guard: provider-acr
         if let hint = authorization.idTokenHint {

@@ -16,7 +16,8 @@ enum PageLanguage: String, CaseIterable, Sendable {
         for range in fields.tokens("Accept-Language").prefix(32) {
             let parts = range.split(separator: ";")
             guard let tag = parts.first, let language = PageLanguage(tag: tag.trimmingSpaces()) else { continue }
-            let quality = parts.dropFirst().first { $0.trimmingSpaces().hasPrefix("q=") }
+            let quality =
+                parts.dropFirst().first { $0.trimmingSpaces().hasPrefix("q=") }
                 .flatMap { Double($0.trimmingSpaces().dropFirst(2)) } ?? 1
             if quality > (best?.quality ?? 0) { best = (language, quality) }
         }
@@ -105,7 +106,8 @@ extension PageText {
         wrong: "L’identifiant ou le mot de passe est incorrect. Veuillez vérifier les deux.",
         tooMany: { minutes in
             minutes == 1
-                ? "Trop d’essais. Veuillez patienter une minute." : "Trop d’essais. Veuillez patienter \(minutes) minutes."
+                ? "Trop d’essais. Veuillez patienter une minute."
+                : "Trop d’essais. Veuillez patienter \(minutes) minutes."
         },
         developmentBanner: "Development provider · fournisseur de développement",
         developmentUsers: "Qui vous pouvez être",
@@ -119,7 +121,8 @@ extension PageText {
         signedOutText: "Vous pouvez fermer cette page.", stillSignedInTitle: "Vous êtes toujours connecté",
         stillSignedInText: "Rien n’a changé. Vous pouvez fermer cette page.", refusedTitle: "C’est impossible",
         unknownClient: "L’application qui vous envoie ici est inconnue. Demandez à son responsable de l’enregistrer.",
-        wrongRedirect: "L’application qui vous envoie ici veut revenir à une adresse qui n’est pas enregistrée pour elle.",
+        wrongRedirect:
+            "L’application qui vous envoie ici veut revenir à une adresse qui n’est pas enregistrée pour elle.",
         wrongRequest: "La demande de l’application qui vous envoie ici n’est pas comprise.",
         staleForm: "Ce formulaire est trop ancien ou appartient à un autre navigateur. "
             + "Retournez dans l’application et connectez-vous depuis celle-ci.",
