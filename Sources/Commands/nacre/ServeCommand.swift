@@ -1,10 +1,8 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Dispatch
 import Foundation
 import NacreCore
 import NacreServer
-import Synchronization
 
 /// `nacre serve`: the server half until SIGTERM or SIGINT.
 struct ServeCommand {
@@ -52,55 +50,14 @@ struct ServeCommand {
     func run() async throws {
         let log = Log(label: "nacre", minimum: configuration.logLevel, sink: StandardErrorSink())
         for warning in warnings { log.warning("environment.unknown", ["warning": .string(warning)]) }
-        let interruption = Interruption()
+        let signals = Interruption.begin()
         let server = try await NacreServer(configuration, log: log)
         let places = try await server.start()
         for place in places { print("\(place.name): \(place.url) (port \(place.port))") }
         if configuration.isDevelopment { print("development settings; stop with Ctrl-C") }
         // Whoever waits for these lines may read a pipe.
         fflush(nil)
-        await interruption.wait()
+        for await _ in signals { break }
         await server.stop()
-    }
-}
-
-/// Waits for SIGINT or SIGTERM.
-final class Interruption: Sendable {
-    private let signals: AsyncStream<Void>
-    private let sources: [any DispatchSourceSignal]
-
-    /// From now on both signals are caught; the second one ends the process.
-    init() {
-        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .unbounded)
-        self.signals = signals
-        let count = DispatchQueue(label: "nacre.signals")
-        let seen = SignalCount()
-        sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: count)
-            source.setEventHandler {
-                if seen.next() > 1 { exit(128 + number) }
-                continuation.yield()
-            }
-            source.resume()
-            return source
-        }
-    }
-
-    deinit { for source in sources { source.cancel() } }
-
-    /// Returns at the first signal.
-    func wait() async {
-        for await _ in signals { return }
-    }
-}
-
-private final class SignalCount: Sendable {
-    private let count = Mutex(0)
-    func next() -> Int {
-        count.withLock { count in
-            count += 1
-            return count
-        }
     }
 }
