@@ -117,6 +117,11 @@ class App:
         return self.process.returncode
 
     def kill(self):
-        """Power loss: the whole process group at once."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        """Sudden death: no signal handler, no farewell. (The browser that it opened shares its process group.)"""
+        os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def picture(self, name):
+        """A picture of the screen once the page has drawn what it now shows."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))")
+        return self.desktop.picture(name)

@@ -23,7 +23,7 @@ def journey(report):
         report.see("the link started a new process", state is not None)
         state = w.app.wait_state("signedIn", 30)
         report.see("and the sign-in completed there", state["state"] == "signedIn", state["profile"])
-        w.desktop.picture("1-completed-after-kill")
+        w.app.picture("1-completed-after-kill")
         w.app.wait_for("document.querySelectorAll('.row-link').length > 5", 20, "the thread list")
         report.see("the mails are there", True)
 

@@ -18,7 +18,7 @@ def journey(report):
         report.see("the profile is there from the store", bool(state["profile"]), state["profile"])
         state = w.app.wait_for("nacre.session.current.server == 'reachable' && JSON.parse(JSON.stringify(nacre.session.current))", 15)
         report.see("the session was validated in the background", state["server"] == "reachable")
-        w.desktop.picture("1-restarted")
+        w.app.picture("1-restarted")
 
         w.app.kill()
         w.app.start()
@@ -29,7 +29,7 @@ def journey(report):
         w.app.start()
         state = w.app.wait_for("nacre.session.current.server == 'unreachable' && JSON.parse(JSON.stringify(nacre.session.current))", 20)
         report.see("with the server away the person stays signed in", state["state"] == "signedIn", state)
-        w.desktop.picture("2-unreachable")
+        w.app.picture("2-unreachable")
         w.app.close()
 
         w.servers.start_gateway()
@@ -54,7 +54,7 @@ def journey(report):
         state = w.app.wait_state("signedOut")
         report.see("a revoked session signs out with a reason", state["reason"] in ("session_expired", "session_revoked"),
                    state["reason"])
-        w.desktop.picture("3-revoked")
+        w.app.picture("3-revoked")
 
 
 sys.exit(run("restart", journey))

@@ -27,7 +27,7 @@ def journey(report):
                    w.app.state()["profile"]["email"], state["profile"])
         log = w.servers.gateway.log.read_text()
         report.see("the provider answered the second authorize request without a form", "authorize.silent" in log)
-        w.desktop.picture("1-second-app")
+        second.picture("1-second-app")
 
 
 sys.exit(run("second-app", journey))

@@ -9,7 +9,7 @@ def journey(report):
     with world(report) as w:
         w.app.start()
         report.see("the app opens signed out", w.app.wait_state("signedOut")["state"] == "signedOut")
-        w.desktop.picture("1-signed-out")
+        w.app.picture("1-signed-out")
         w.app.press("Sign in")
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
@@ -25,7 +25,7 @@ def journey(report):
         report.see("the hand-off page has a button", handoff.evaluate("!!document.querySelector('a[href^=\"stmessages://auth?\"]')"))
         w.app.wait_for("document.querySelectorAll('.row-link').length > 5", 20, "the thread list")
         report.see("mails of the backend are listed", True, w.app.evaluate("document.querySelectorAll('.row-link').length"))
-        w.desktop.picture("3-signed-in")
+        w.app.picture("3-signed-in")
         report.see("the secret is kept in the keyring", state["keptIn"] == "secret-service", state["keptIn"])
         report.see("the page cannot read the session cookie", "sessionid" not in w.app.evaluate("document.cookie"))
         status = w.app.evaluate(f"fetch(nacre.api.origin + '/api/v1.0/users/me/').then(r => r.status)")
