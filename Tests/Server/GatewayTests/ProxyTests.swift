@@ -167,7 +167,7 @@ import Testing
         "a path that climbs out of its prefix is refused",
         arguments: [
             "/api/../admin", "/api/%2e%2e/admin", "/api/..%2fadmin", "/api/.%2E%5Cadmin", "/api/a/./b", "/api/%00",
-            "/api/%zz",
+            "/api/%zz", "/api/..;/admin", "/api/..;a=b/admin", "/api/%2e%2e%3bx/admin", "/api/.;/b",
         ])
     func climbing(path: String) async throws {
         let fixture = try await GatewayFixture()
