@@ -47,7 +47,7 @@ import Testing
         "what only the gateway may say is taken out of a request",
         arguments: [
             "X-Nacre-Identity", "x-nacre-user", "X_Nacre_User", "X-Remote-User", "X_REMOTE_USER", "Remote-User",
-            "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP",
+            "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "X.Nacre.User", "x~remote+user",
         ])
     func spoofed(name: String) async throws {
         let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/public/"] }
