@@ -69,6 +69,18 @@ struct ThrottleTests {
         #expect(try await elsewhere.signIn().member("code") != nil)
     }
 
+    @Test("An IPv6 network has the thirty tries of one address")
+    func perNetwork() async throws {
+        let world = try await ProviderWorld()
+        for number in 0..<30 {
+            let browser = world.browser(address: "2001:db8:1:2::\(number)")
+            _ = try await browser.submit(try await browser.authorize(), username: "user\(number)", password: "wrong")
+        }
+        let browser = world.browser(address: "2001:db8:1:2:a:b:c:d")
+        #expect(try await browser.submit(try await browser.authorize()).status == .tooManyRequests)
+        #expect(try await world.browser(address: "2001:db8:1:3::1").signIn().member("code") != nil)
+    }
+
     @Test("Right passwords do not use tries up")
     func givenBack() async throws {
         let world = try await ProviderWorld()

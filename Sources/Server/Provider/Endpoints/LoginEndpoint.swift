@@ -109,7 +109,8 @@ private struct Attempt: Sendable {
         {
             return [("device:\(Hex.encode(SHA256.hash(device))):\(name)", throttle.perAccount)]
         }
-        return [("address:\(address)", throttle.perAddress), ("account:\(name)", throttle.perAccount)]
+        let network = ClientNetwork.name(of: address)  // guard: provider-network
+        return [("address:\(network)", throttle.perAddress), ("account:\(name)", throttle.perAccount)]
     }
 
     private func signIn(_ account: ProviderAccount) async throws -> HTTPResponse {
