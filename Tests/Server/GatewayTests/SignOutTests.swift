@@ -100,6 +100,19 @@ import Testing
         #expect(try await fixture.browser().send(.post, path).status == .noContent)
     }
 
+    @Test(
+        "CSRF: a form of another site, which comes without the cookie, does not take the session's cookie away",
+        arguments: ["/api/v1.0/mobile/auth/logout/", "/api/v1.0/users/me/", "/api/v1.0/csrf/", "/api/x"])
+    func foreignForm(path: String) async throws {
+        let fixture = try await GatewayFixture()
+        let method: HTTPMethod = path.hasSuffix("/logout/") || path == "/api/x" ? .post : .get
+        let answer = try await fixture.browser().send(method, path, fields: ["Origin": "https://evil.test"])
+        #expect(answer.fields["Set-Cookie"] == nil)
+        let stale = fixture.browser()
+        stale.cookies["sessionid"] = Base64URL.encode([UInt8](repeating: 7, count: 32))
+        #expect(try await stale.send(method, path).fields["Set-Cookie"]?.hasPrefix("sessionid=;") == true)
+    }
+
     private func backchannel(_ fixture: GatewayFixture, _ token: String) async throws -> HTTPResponse {
         try await fixture.browser().post(
             "/api/v1.0/backchannel-logout/", Array("logout_token=\(token)".utf8),

@@ -79,15 +79,16 @@ extension GatewayCore {
 
     /// `POST /api/v1.0/mobile/auth/logout/` (HO-7): the safety net; harmless when the session has ended already.
     func mobileLogout(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let handle = gate.cookie.handle(in: request.fields.values("Cookie")),
-            let session = try await sessions.find(handle: handle)
-        {
+        var response = HTTPResponse(status: .noContent, fields: ["Cache-Control": "no-store"])
+        // Without the cookie nothing is taken away: the request may be another site's form.
+        guard let handle = gate.cookie.handle(in: request.fields.values("Cookie")) else { return response }
+        if let session = try await sessions.find(handle: handle) {
             guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: logout-csrf
             try await sessions.end(session.id)
             parts.log.info("sign_out.done", ["session": .string(session.id)])
         }
-        return HTTPResponse(
-            status: .noContent, fields: ["Cache-Control": "no-store", "Set-Cookie": gate.cookie.removal])
+        response.fields["Set-Cookie"] = gate.cookie.removal
+        return response
     }
 
     /// `POST /api/v1.0/backchannel-logout/` (HO-7): the provider says that one of its sessions is over.
