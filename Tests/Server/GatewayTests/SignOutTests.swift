@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreDatabase
 import NacreGateway
 import NacreHTTP
 import NacreTesting
@@ -131,6 +132,22 @@ import Testing
         #expect(try await app.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
         #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
         #expect(try await backchannel(fixture, token).status == .badRequest, "a replayed token")
+    }
+
+    @Test("HO-7: a logout token that could not be obeyed for want of the database may be sent again")
+    func backchannelAgain() async throws {
+        let fixture = try await GatewayFixture()
+        let browser = try await fixture.signedInBrowser()
+        let token = try fixture.provider.logoutToken()
+        try await fixture.database.write { sql in
+            try sql.executeScript(
+                "CREATE TRIGGER kept BEFORE DELETE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END")
+        }
+        #expect(try await backchannel(fixture, token).status.rawValue >= 500)
+        try await fixture.database.write { sql in try sql.executeScript("DROP TRIGGER kept") }
+        #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .ok)
+        #expect(try await backchannel(fixture, token).status == .ok)
+        #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
     }
 
     /// What is wrong with a logout token.

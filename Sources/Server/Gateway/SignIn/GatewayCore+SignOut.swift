@@ -103,18 +103,18 @@ extension GatewayCore {
         let now = parts.time.now
         do {
             let order = try await party.logoutOrder(token, now: now)
-            try await parts.database.write { sql in
+            let issuer = configuration.oidc.issuer
+            // One transaction: a token that was noted but not obeyed could not be sent again.
+            let ended = try await parts.database.write { sql -> Int in
                 try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
                 try sql.execute(
                     "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
                     [.text(order.tokenID), SQLValue(order.expiry)])
-            }
-            let issuer = configuration.oidc.issuer
-            var ended = 0
-            if let session = order.providerSession {
-                ended = try await sessions.end(issuer: issuer, providerSession: session)
-            } else if let subject = order.subject {
-                ended = try await sessions.end(issuer: issuer, subject: subject)
+                if let session = order.providerSession {
+                    return try SessionStore.end(issuer: issuer, providerSession: session, sql)
+                }
+                guard let subject = order.subject else { return 0 }
+                return try SessionStore.end(issuer: issuer, subject: subject, except: nil, sql)
             }
             parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended)])
             return answer(.ok, [:])
