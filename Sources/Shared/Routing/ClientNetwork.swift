@@ -56,7 +56,7 @@ public enum ClientNetwork {
             guard octets.count == 4 else { return nil }
             return [UInt16(octets[0]) << 8 | UInt16(octets[1]), UInt16(octets[2]) << 8 | UInt16(octets[3])]
         }
-        guard part.utf8.count <= 4, part.allSatisfy(\.isHexDigit), let group = UInt16(part, radix: 16) else { return nil }
-        return [group]
+        guard part.utf8.count <= 4, part.allSatisfy(\.isHexDigit) else { return nil }
+        return UInt16(part, radix: 16).map { [$0] }
     }
 }

@@ -82,8 +82,8 @@ public struct GatewayIdentityVerifier: IdentityVerifier {
         let provider = claims.members["idp"] ?? .string(issuer)
         guard let provider = provider.string, !provider.isEmpty else { throw refuse("names no provider") }
         return Identity(
-            issuer: provider, subject: subject, email: claims.members["email"]?.string ?? "",  // guard: identity-provider
-            name: claims.members["name"]?.string ?? "")
+            issuer: provider,  // guard: identity-provider
+            subject: subject, email: claims.members["email"]?.string ?? "", name: claims.members["name"]?.string ?? "")
     }
 }
 
