@@ -11,14 +11,14 @@ def journey(report):
     with world(report) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.click("[data-action=sign-in]")
+        w.app.press("Sign in")
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         w.desktop.picture("1-signing-in")
         subprocess.run(["gio", "open", "stmessages://auth?error=access_denied"], env=w.desktop.env)
         time.sleep(2)
         report.see("a stranger's link changes nothing", w.app.state()["state"] == "signingIn", w.app.state()["state"])
-        w.app.click("[data-action=cancel-sign-in]")
+        w.app.press("Cancel")
         state = w.app.wait_state("signedOut")
         report.see("Cancel is its own outcome, not an error", state["reason"] == "cancelled" and not state["error"], state)
         w.desktop.picture("2-cancelled")
@@ -28,7 +28,7 @@ def journey(report):
         report.see("a late success after Cancel signs nobody in", w.app.state()["state"] == "signedOut", w.app.state()["state"])
 
         w.browser.close_tabs()
-        w.app.click("[data-action=sign-in]")
+        w.app.press("Sign in")
         state = w.app.wait_state("signedIn", 30)
         report.see("the next sign-in works, and the provider's session answers without a form", state["state"] == "signedIn")
 
