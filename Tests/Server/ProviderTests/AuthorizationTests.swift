@@ -129,6 +129,7 @@ struct AuthorizationTests {
         #expect(try await browser.authorize(["prompt": "select_account"]).isForm)
         let page = try await browser.authorize(["prompt": "login"])
         #expect(page.isForm)
+        #expect(page.text.contains("name=\"username\" value=\"alice\""))
         let again = try await world.redeem(try #require(try await browser.submit(page).member("code")))
         let after = try await world.verify(try #require(again.json["id_token"]?.string))
         #expect(after.authenticationTime == before.authenticationTime.map { $0 + .seconds(100) })
