@@ -59,7 +59,8 @@ package struct IdentityIssuer: Sendable {
     static func isOurs(_ name: String) -> Bool {
         // CGI turns "-" and "_" into the same letter, so both spellings reach some upstreams under one name.
         let name = name.replacingUnderscores()
-        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"  // guard: spoofed-fields
+        // guard: spoofed-fields
+        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"
             || name == "x-remote-user" || name == "remote-user" || name == "x-real-ip"
     }
 }
