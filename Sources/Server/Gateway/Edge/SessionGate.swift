@@ -41,7 +41,8 @@ struct SessionGate: Sendable {
     func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
         guard request.method.isUnsafe else { return true }
         let tokens = request.fields.values(Self.tokenField)
-        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }  // guard: csrf-token
+        // guard: csrf-token
+        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
         let stated = request.fields.values("Origin")
         return stated.count == 1 && origins.contains { $0.description == stated[0] }  // guard: csrf-origin
     }

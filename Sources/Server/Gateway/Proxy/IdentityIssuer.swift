@@ -60,7 +60,8 @@ package struct IdentityIssuer: Sendable {
         // CGI turns "-" into "_", and some servers every other sign too ("X.Nacre.User"), so all those spellings reach
         // some upstream under one name.
         let name = name.withHyphensOnly()
-        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"  // guard: spoofed-fields
+        // guard: spoofed-fields
+        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"
             || name == "x-remote-user" || name == "remote-user" || name == "x-real-ip"
     }
 }

@@ -59,7 +59,8 @@ struct ReverseProxy: Sendable {
     }
 
     /// Our cookies open sessions: the upstream neither sees nor sets them.
-    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }  // guard: own-cookies
+    // guard: own-cookies
+    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }
 
     private func forward(_ request: HTTPRequest) async throws -> HTTPResponse {
         let timeout = { @Sendable in NacreError("upstream.timeout", "The application takes too long to answer.") }
