@@ -58,7 +58,7 @@ let shared: [Target] =
     module("Core", in: "Shared", ["CLinux"])
     + module("Wire", in: "Shared", ["NacreCore"])
     + module("Crypto", in: "Shared", ["NacreCore", "COpenSSL", "CSodium"])
-    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto"])
+    + module("JOSE", in: "Shared", ["NacreCore", "NacreCrypto", "NacreHTTP"])
     + module("SQLite", in: "Shared", ["NacreCore", "CSQLite"])
     + module("HTTP", in: "Shared", ["NacreCore", "CPSL"])
     + module("Routing", in: "Shared", ["NacreCore", "NacreHTTP"])
@@ -68,7 +68,7 @@ let shared: [Target] =
 
 let appHalf: [Target] =
     module("Secrets", in: "App", ["NacreCore", "NacrePorts", "NacreCrypto"])
-    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite"])
+    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite", "NacreCrypto"])
     + module(
         "SignIn", in: "App",
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
@@ -110,8 +110,8 @@ let serverHalf: [Target] =
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
         ])
 
-let linux = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux])
-let gtk = Target.Dependency.TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
+let linux = TargetDependencyCondition.when(platforms: [.linux])
+let gtk = TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
 
 let platforms: [Target] =
     module(
@@ -124,21 +124,32 @@ let platforms: [Target] =
         "GTKShell", in: "Platforms",
         [
             "NacreCore", "NacreApp", "NacreBridge", "NacrePage", "NacreLinks", "NacrePorts", "NacreLinux",
-            .target(name: "CWebKitGTK", condition: gtk),
-        ], tests: nil)
+            .target(name: "CWebKitGTK", condition: gtk), .target(name: "CGLib", condition: gtk),
+        ])
 
 let commands: [Target] = [
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreServer", "NacreApp", .target(name: "NacreGTKShell", condition: gtk),
+            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
+            "NacrePlugins",
+            .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreServer", "MessagesBackend"],
+        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
+]
+
+/// The shell around a page of the tests' own; `Tests/Platforms/ShellProbe/run` drives it.
+let probes: [Target] = [
+    .executableTarget(
+        name: "shell-probe",
+        dependencies: ["NacreCore", "NacrePorts", "NacreLinux", .target(name: "NacreGTKShell", condition: gtk)],
+        path: "Tests/Platforms/ShellProbe",
+        exclude: ["run", "frames", "desktop", "display.py", "endpoint.py", "inspector.py"], swiftSettings: strict)
 ]
 
 let examples: [Target] = [
@@ -147,11 +158,12 @@ let examples: [Target] = [
         dependencies: [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreJOSE", "NacreCrypto", "NacreDatabase",
         ],
-        path: "examples/messages/Backend", swiftSettings: strict),
+        path: "examples/messages/Backend", exclude: ["Seed", "README.md"], swiftSettings: strict),
     .testTarget(
         name: "MessagesBackendTests",
         dependencies: [
-            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting",
+            "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
+            "NacreJOSE",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
@@ -171,7 +183,7 @@ let testing: [Target] =
             name: "SocketTests",
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
-                "NacreTesting", "NacreCrypto", "CLinux",
+                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]
@@ -191,5 +203,5 @@ let package = Package(
         .default(enabledTraits: ["GTKShell"]),
         .trait(name: "GTKShell", description: "The Linux shell: needs GTK 4, WebKitGTK and GLib."),
     ],
-    targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + examples + testing
+    targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + probes + examples + testing
 )

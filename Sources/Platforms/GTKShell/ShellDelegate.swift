@@ -1,0 +1,158 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+// The seam between the shell and whoever composes an app with it. The shell knows a window, a web view and a main
+// loop; what a bridge message means, where a request goes and what a link does is the delegate's business.
+
+/// The identity under which the desktop knows the app, needed before anything of the app is started.
+package struct ShellIdentity: Sendable {
+    /// Reverse-DNS name; also the name of the `.desktop` file and of the window's class.
+    package var applicationID: String
+    /// What a person calls the app.
+    package var name: String
+    /// False for tests that run several copies side by side; then a second start is simply another app.
+    package var singleInstance: Bool
+
+    package init(applicationID: String, name: String, singleInstance: Bool = true) {
+        self.applicationID = applicationID
+        self.name = name
+        self.singleInstance = singleInstance
+    }
+}
+
+/// Where the page's requests go: the app's own CONNECT endpoint on the loopback interface (design, "The page channel").
+package struct ShellProxy: Sendable {
+    package var port: UInt16
+    package var user: String
+    /// Made anew for each launch; answers the endpoint's 407.
+    package var secret: String
+    /// The public half of this launch's certificate, PEM.
+    package var certificatePEM: String
+    /// Hosts, without port, for which exactly this certificate is accepted.
+    package var certificateHosts: [String]
+
+    package init(port: UInt16, user: String, secret: String, certificatePEM: String, certificateHosts: [String]) {
+        self.port = port
+        self.user = user
+        self.secret = secret
+        self.certificatePEM = certificatePEM
+        self.certificateHosts = certificateHosts
+    }
+}
+
+/// In which JavaScript world a script runs: the page's own, or the bridge's isolated one that shares only the DOM.
+package enum ScriptWorld: Sendable { case page, bridge }
+
+/// A script put into every page of `app.origin` before its own first script.
+package struct UserScript: Sendable {
+    package var source: String
+    package var world: ScriptWorld
+    package var topFrameOnly: Bool
+
+    package init(source: String, world: ScriptWorld, topFrameOnly: Bool = true) {
+        self.source = source
+        self.world = world
+        self.topFrameOnly = topFrameOnly
+    }
+}
+
+package enum ShellColorScheme: Sendable { case system, light, dark }
+
+/// Everything the window and the web view need.
+package struct ShellConfiguration: Sendable {
+    /// The one origin the top frame may show, such as `https://localhost`.
+    package var origin: String
+    /// First page to load, on `origin`.
+    package var startURL: String
+    package var proxy: ShellProxy
+    /// Persistent website data; made private to the user (SE-1).
+    package var dataFolder: String
+    package var cacheFolder: String
+    package var userScripts: [UserScript] = []
+    /// Name of the message handler in the bridge's world: `webkit.messageHandlers.<name>.postMessage(string)`.
+    package var bridgeHandler = "nacre"
+    /// Global function of the bridge's world that takes an event as a JSON string.
+    package var eventReceiver = "nacreReceive"
+    /// Open at the size of a phone, 390 × 844.
+    package var phone = false
+    /// Web inspector, its shortcut, console messages on standard output.
+    package var developer = false
+    /// Name of an icon of the desktop's icon theme; the application id if nil.
+    package var iconName: String?
+    /// Where size and maximised state are kept; nil keeps nothing.
+    package var windowStateFile: String?
+    package var colorScheme: ShellColorScheme = .system
+    /// Language of the shell's own pages and dialogs.
+    package var language: ShellLanguage = .system
+
+    package init(origin: String, startURL: String, proxy: ShellProxy, dataFolder: String, cacheFolder: String) {
+        self.origin = origin
+        self.startURL = startURL
+        self.proxy = proxy
+        self.dataFolder = dataFolder
+        self.cacheFolder = cacheFolder
+    }
+}
+
+/// Free space around the page that the system covers, in CSS pixels (SH-5); a desktop window covers none.
+package struct ShellInsets: Sendable, Equatable {
+    package var top = 0.0, right = 0.0, bottom = 0.0, left = 0.0
+    package static let none = ShellInsets()
+}
+
+/// What the app half hears from the shell. All calls come on the main actor, in the order in which things happened.
+@MainActor
+package protocol ShellDelegate: AnyObject, Sendable {
+    /// A message of the bridge's script in the top frame of `app.origin`; the result resolves the page's promise, and is
+    /// dropped when another page has been loaded meanwhile.
+    func bridgeMessage(_ json: String, pageLoad: UInt64) async -> String
+    /// A new top-frame document of `app.origin` is there; whatever belonged to an earlier id is dead.
+    func pageLoadStarted(_ pageLoad: UInt64)
+    /// That document and its resources have loaded.
+    func pageReady(_ pageLoad: UInt64)
+    /// Deep links, also those that started the process. Called before the page is ready: keep them.
+    func openLinks(_ links: [String])
+    /// The page wants to go to a place that is not the app's; already checked to be http, https, mailto or tel and
+    /// to follow a person's action.
+    func openExternally(_ url: String)
+    func webProcessCrashed(_ reason: ShellCrash)
+    /// WebKit's network process died and a new one has been set up: WebSockets have closed, a request may have failed.
+    func networkProcessLost()
+    /// The last moment to write something down. The process ends when this returns, or after five seconds.
+    func windowWillClose() async
+    func activated()
+    func deactivated()
+    /// Alt+Left or the mouse's back button (SH-5). True if the page has dealt with it; false lets the shell go back in
+    /// history, or, at its beginning and in a phone-sized window, close.
+    func backRequested(canGoBack: Bool) async -> Bool
+    /// Asked every two seconds while a page with a retry button is shown: true loads the app again.
+    func canRetry(_ page: ShellPage) async -> Bool
+}
+
+package enum ShellCrash: String, Sendable {
+    case crashed, outOfMemory = "out of memory", terminated
+}
+
+/// What the app half may ask of the shell.
+@MainActor
+package protocol ShellHandle: AnyObject, Sendable {
+    /// The id of the document now shown; 0 when there is none of the app's.
+    var pageLoad: UInt64 { get }
+    var insets: ShellInsets { get }
+    /// Runs a script in the top frame and returns its value as JSON text.
+    func evaluate(_ script: String, in world: ScriptWorld) async throws -> String
+    /// Hands an event to the bridge's script; false, and nothing done, when `pageLoad` is no longer shown.
+    @discardableResult func dispatch(event json: String, pageLoad: UInt64) async -> Bool
+    /// From the next document on these scripts start it, instead of those before.
+    func use(_ scripts: [UserScript])
+    func load(_ url: String)
+    func reload()
+    /// Brings the window to the front.
+    func present()
+    /// Closes the window and ends the process, gracefully.
+    func close()
+    /// Shows a page of the shell's own instead of the app.
+    func show(_ page: ShellPage)
+    func setTitle(_ title: String)
+    /// Removes cookies, storage and caches of the web view.
+    func clearWebsiteData() async
+}

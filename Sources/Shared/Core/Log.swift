@@ -1,0 +1,97 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+/// One event for a log: a level, a stable event name, and fields that are already safe to show.
+public struct LogRecord: Sendable {
+    /// How much it matters.
+    public enum Level: Int, Comparable, Sendable {
+        case debug, info, notice, warning, error
+        public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+        /// The word written in the log.
+        public var name: String {
+            switch self {
+            case .debug: "debug"
+            case .info: "info"
+            case .notice: "notice"
+            case .warning: "warning"
+            case .error: "error"
+            }
+        }
+    }
+
+    /// When.
+    public let at: Instant
+    /// How much it matters.
+    public let level: Level
+    /// The part that speaks, such as `gateway`.
+    public let label: String
+    /// A stable name such as `request.done`.
+    public let event: String
+    /// Details, redacted.
+    public let fields: [(String, JSONValue)]
+}
+
+/// Takes records; must not block for long and must not throw.
+public protocol LogSink: Sendable {
+    /// Keeps or drops one record.
+    func write(_ record: LogRecord)
+}
+
+/// What code logs through. Values of string fields pass `Redaction` first, so that no secret reaches a sink.
+public struct Log: Sendable {
+    private let label: String
+    private let minimum: LogRecord.Level
+    private let time: any TimeSource
+    private let sink: any LogSink
+
+    /// A log for the part called `label`; records below `minimum` are dropped.
+    public init(
+        label: String, minimum: LogRecord.Level = .info, time: any TimeSource = SystemTime(), sink: any LogSink
+    ) {
+        self.label = label
+        self.minimum = minimum
+        self.time = time
+        self.sink = sink
+    }
+
+    /// The same log under another label.
+    public func labelled(_ label: String) -> Log { Log(label: label, minimum: minimum, time: time, sink: sink) }
+
+    /// A log that keeps nothing.
+    public static let none = Log(label: "none", minimum: .error, sink: DiscardingSink())
+
+    public func debug(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        write(.debug, event, fields)
+    }
+    public func info(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.info, event, fields) }
+    public func notice(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        write(.notice, event, fields)
+    }
+    public func warning(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        write(.warning, event, fields)
+    }
+    public func error(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        write(.error, event, fields)
+    }
+
+    private func write(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
+        guard level >= minimum else { return }
+        let safe = fields.map { ($0.key, Redaction.field($0.key, $0.value)) }
+        sink.write(LogRecord(at: time.now, level: level, label: label, event: event, fields: safe))
+    }
+}
+
+private struct DiscardingSink: LogSink {
+    func write(_ record: LogRecord) {}
+}
+
+extension LogRecord {
+    /// The record as one line of JSON, keys in the order time, level, label, event, then the fields.
+    public var line: String {
+        var parts = [
+            "\"at\":\(at.milliseconds)", "\"level\":\"\(level.name)\"", "\"label\":\(JSONValue.string(label).text)",
+            "\"event\":\(JSONValue.string(event).text)",
+        ]
+        parts += fields.map { "\(JSONValue.string($0.0).text):\($0.1.text)" }
+        return "{" + parts.joined(separator: ",") + "}"
+    }
+}

@@ -1,0 +1,57 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+
+/// Reads the dates servers put into `Expires` (RFC 6265bis section 5.1.1), as leniently as it demands.
+enum CookieDate {
+    static func parse(_ text: String) -> Instant? {
+        var time: (Int, Int, Int)?
+        var day: Int?
+        var month: Int?
+        var year: Int?
+        let tokens = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber || $0 == ":")) }
+        for token in tokens {
+            if time == nil, let found = clock(token) {
+                time = found
+            } else if day == nil, let number = number(token, digits: 1...2) {
+                day = number
+            } else if month == nil, let index = months.firstIndex(of: token.prefix(3).lowercased()) {
+                month = index + 1
+            } else if year == nil, let number = number(token, digits: 2...4) {
+                year = number
+            }
+        }
+        guard let (hour, minute, second) = time, let day, let month, var year else { return nil }
+        if (70...99).contains(year) { year += 1900 }
+        if (0...69).contains(year) { year += 2000 }
+        guard (1...31).contains(day), year >= 1601, hour < 24, minute < 60, second < 60 else { return nil }
+        let days = daysFromCivil(year: year, month: month, day: day)
+        return Instant(seconds: Int64(days) * 86400 + Int64(hour * 3600 + minute * 60 + second))
+    }
+
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    private static func number(_ token: Substring, digits: ClosedRange<Int>) -> Int? {
+        let leading = token.prefix { $0.isNumber }
+        return digits.contains(leading.count) ? Int(leading) : nil
+    }
+
+    private static func clock(_ token: Substring) -> (Int, Int, Int)? {
+        let parts = token.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let hour = number(parts[0], digits: 1...2),
+            let minute = number(parts[1], digits: 1...2),
+            let second = number(parts[2], digits: 1...2)
+        else { return nil }
+        return (hour, minute, second)
+    }
+
+    /// Days since 1970-01-01 in the proleptic Gregorian calendar.
+    private static func daysFromCivil(year: Int, month: Int, day: Int) -> Int {
+        let y = month <= 2 ? year - 1 : year
+        let era = (y >= 0 ? y : y - 399) / 400
+        let yearOfEra = y - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146097 + dayOfEra - 719468
+    }
+}

@@ -1,0 +1,93 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+/// Header fields in the order they came; names compare without case (RFC 9110 section 5.1).
+///
+/// Several fields of one name stay separate, so that `Set-Cookie` never gets joined.
+public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
+    /// One field.
+    public struct Field: Sendable {
+        /// The name as given.
+        public let name: String
+        /// The value without surrounding white space.
+        public let value: String
+    }
+
+    /// The fields in order.
+    public private(set) var fields: [Field] = []
+
+    /// No fields.
+    public init() {}
+
+    /// Fields in this order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    /// The first value of `name`; setting replaces all of that name, nil removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { equalNames($0.name, name) }?.value }
+        set {
+            guard let newValue else { return removeAll(name) }
+            guard let index = fields.firstIndex(where: { equalNames($0.name, name) }) else {
+                return append(name, newValue)
+            }
+            fields[index] = Field(name: name, value: newValue)
+            let rest = fields[(index + 1)...].filter { !equalNames($0.name, name) }
+            fields.replaceSubrange((index + 1)..., with: rest)
+        }
+    }
+
+    /// Every value of `name`, in order.
+    public func values(_ name: String) -> [String] {
+        fields.filter { equalNames($0.name, name) }.map(\.value)
+    }
+
+    /// The comma-separated members of every field of that name, trimmed, lower case, without empty ones.
+    public func tokens(_ name: String) -> [String] {
+        values(name).flatMap { $0.split(separator: ",") }
+            .map { $0.trimmingSpaces().lowercased() }.filter { !$0.isEmpty }
+    }
+
+    /// Adds one more field at the end.
+    public mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+
+    /// Removes every field of that name.
+    public mutating func removeAll(_ name: String) { fields.removeAll { equalNames($0.name, name) } }
+
+    /// Removes every field whose lower-case name satisfies `condition`.
+    public mutating func removeAll(where condition: (String) -> Bool) {
+        fields.removeAll { condition($0.name.lowercased()) }
+    }
+
+    /// Removes what belongs to one connection only (RFC 9110 section 7.6.1): the named ones and those `Connection` lists.
+    public mutating func removeHopByHop() {
+        let listed = Set(tokens("Connection"))
+        let always: Set<String> = [
+            "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
+            "trailer",
+            "transfer-encoding", "upgrade",
+        ]
+        removeAll { always.contains($0) || listed.contains($0) }
+    }
+}
+
+/// Whether two field names are the same, comparing ASCII without case.
+func equalNames(_ a: String, _ b: String) -> Bool {
+    let (x, y) = (a.utf8, b.utf8)
+    guard x.count == y.count else { return false }
+    return zip(x, y).allSatisfy { lowered($0) == lowered($1) }
+}
+
+private func lowered(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at both ends.
+    package func trimmingSpaces() -> String {
+        var rest = self[...]
+        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return String(rest)
+    }
+}

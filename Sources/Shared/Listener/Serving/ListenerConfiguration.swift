@@ -1,0 +1,40 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+public import NacreCore
+
+/// Where a listener listens and what a client may cost.
+public struct ListenerConfiguration: Sendable {
+    /// The address or name to bind. Default loopback.
+    public var host = "127.0.0.1"
+    /// The port; 0 takes a free one, nil listens nowhere (sockets are handed in).
+    public var port: Int? = 0
+    /// The certificate to serve TLS with; nil serves plain HTTP.
+    public var tls: TLSServerIdentity?
+    /// Event-loop threads. Default 1.
+    public var loops = 1
+    /// Sizes of what comes before a body.
+    public var parsing = ParsingLimits()
+    /// From the first byte of a request to the end of its head, however slowly the bytes drip; also for the TLS handshake
+    /// and for the first byte of a new connection. Default 10 s.
+    public var headTime: Duration = .seconds(10)
+    /// How long a connection may stand idle between requests. Default 60 s.
+    public var idleTime: Duration = .seconds(60)
+    /// How long a request body may stand still while the handler waits for it. Default 60 s.
+    public var bodyStall: Duration = .seconds(60)
+    /// How long a client may refuse to take bytes of a response. Default 60 s.
+    public var writeStall: Duration = .seconds(60)
+    /// Connections at once; one more is answered 503 and closed. Default 8192.
+    public var connections = 8192
+    /// The clock of the Date field and of the grace at stopping.
+    public var time: any TimeSource = SystemTime()
+
+    /// The defaults.
+    public init() {}
+
+    /// The defaults at this address.
+    public init(host: String, port: Int?, tls: TLSServerIdentity? = nil) {
+        self.host = host
+        self.port = port
+        self.tls = tls
+    }
+}

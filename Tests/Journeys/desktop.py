@@ -1,0 +1,140 @@
+"""A private desktop: its own home, display, session bus and unlocked keyring. Nothing of it outlives the journey."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from report import ROOT, until
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def user_namespaces_work():
+    return subprocess.run(["unshare", "--user", "--map-root-user", "true"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Desktop:
+    """Use as a context manager. `keyring` False leaves the Secret Service out."""
+
+    def __init__(self, report, size="1280x900", keyring=True):
+        self.report, self.size, self.keyring = report, size, keyring
+        self.processes = []
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="nacre-desktop-"))
+        self.log = self.root / "logs"
+
+    def __enter__(self):
+        for name in ("home", "data/applications", "config", "cache", "bin", "logs"):
+            (self.root / name).mkdir(parents=True)
+        run = self.root / "run"
+        run.mkdir(mode=0o700)
+        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")}
+        self.env = keep | {
+            "HOME": str(self.root / "home"), "XDG_DATA_HOME": str(self.root / "data"),
+            "XDG_CONFIG_HOME": str(self.root / "config"), "XDG_CACHE_HOME": str(self.root / "cache"),
+            "XDG_RUNTIME_DIR": str(run), "XDG_CURRENT_DESKTOP": "GNOME", "GDK_BACKEND": "x11",
+            "LANG": os.environ.get("LANG", "C.UTF-8"), "LIBGL_ALWAYS_SOFTWARE": "1",
+            "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
+            "GTK_A11Y": "none", "NO_AT_BRIDGE": "1", "SWIFT_BACKTRACE": "enable=no",
+        }
+        if not user_namespaces_work():
+            print("!!   no user namespaces here: WebKit's own sandbox is switched off FOR THIS TEST ONLY", flush=True)
+            self.env["WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS"] = "1"
+        self._display()
+        self._bus()
+        if self.keyring:
+            self._keyring()
+        return self
+
+    def spawn(self, name, command, env=None, **options):
+        log = open(self.log / f"{name}.log", "ab")
+        process = subprocess.Popen([str(c) for c in command], env=self.env | (env or {}), stdout=log, stderr=log,
+                                   stdin=subprocess.DEVNULL, start_new_session=True, **options)
+        process.log = self.log / f"{name}.log"
+        self.processes.append(process)
+        return process
+
+    def _display(self):
+        read, write = os.pipe()
+        # `-displayfd` lets the server choose a free number and tell it.
+        self.xvfb = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{self.size}x24", "-nolisten", "tcp"],
+            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            self.env["DISPLAY"] = f":{pipe.readline().strip()}"
+
+    def _bus(self):
+        bus = subprocess.run(["dbus-daemon", "--session", "--fork", "--print-address=1", "--print-pid=1"], env=self.env,
+                             capture_output=True, text=True, check=True).stdout.split()
+        self.env["DBUS_SESSION_BUS_ADDRESS"], self.bus_pid = bus[0], int(bus[1])
+
+    def _keyring(self):
+        # Unlocked before anything touches the Secret Service; a bus-activated daemon would start locked.
+        daemon = subprocess.Popen(["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"],
+                                  env=self.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, start_new_session=True)
+        daemon.stdin.write(b"journey")
+        daemon.stdin.close()
+        self.processes.append(daemon)
+        until(lambda: subprocess.run(["secret-tool", "search", "--all", "none", "none"], env=self.env,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0, 10)
+
+    def picture(self, name):
+        """A picture of the whole screen."""
+        path = self.report.pictures / f"{name}.png"
+        subprocess.run(["import", "-window", "root", str(path)], env=self.env, stderr=subprocess.DEVNULL)
+        return path
+
+    def xdotool(self, *words):
+        return subprocess.run(["xdotool", *map(str, words)], env=self.env, capture_output=True, text=True).stdout.strip()
+
+    def stop(self, process, seconds=5):
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _ours(self):
+        """Processes that inherited our private HOME, such as a browser that a link started."""
+        mark = f"HOME={self.root / 'home'}".encode()
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        yield int(entry.name)
+                except OSError:
+                    pass
+
+    def __exit__(self, kind, error, trace):
+        for process in reversed(self.processes):
+            self.stop(process)
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            for pid in list(self._ours()):
+                try:
+                    os.kill(pid, sign)
+                except OSError:
+                    pass
+            time.sleep(0.3)
+        self.xvfb.terminate()
+        self.xvfb.wait()
+        keep = ROOT / "build" / "logs" / "journeys" / self.report.name
+        shutil.rmtree(keep, ignore_errors=True)
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(self.log, keep, dirs_exist_ok=True)
+        if error:
+            for log in sorted(self.log.glob("*.log")):
+                tail = log.read_text(errors="replace").splitlines()[-15:]
+                print(f"---- {log.name}", *tail, sep="\n", flush=True)
+        shutil.rmtree(self.root, ignore_errors=True)

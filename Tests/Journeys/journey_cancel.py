@@ -1,0 +1,36 @@
+"""Cancel: in the app, by refusal at the provider, and by a stranger's link; the next sign-in works (HO-5, HO-8, HO-11)."""
+import subprocess
+import sys
+import time
+
+from report import run
+from world import world
+
+
+def journey(report):
+    with world(report) as w:
+        w.app.start()
+        w.app.wait_state("signedOut")
+        w.app.click("[data-action=sign-in]")
+        w.app.wait_state("signingIn")
+        page = w.browser.page(w.servers.issuer)
+        w.desktop.picture("1-signing-in")
+        subprocess.run(["gio", "open", "stmessages://auth?error=access_denied"], env=w.desktop.env)
+        time.sleep(2)
+        report.see("a stranger's link changes nothing", w.app.state()["state"] == "signingIn", w.app.state()["state"])
+        w.app.click("[data-action=cancel-sign-in]")
+        state = w.app.wait_state("signedOut")
+        report.see("Cancel is its own outcome, not an error", state["reason"] == "cancelled" and not state["error"], state)
+        w.desktop.picture("2-cancelled")
+        time.sleep(1.5)
+        w.browser.sign_in(page=page)
+        time.sleep(3)
+        report.see("a late success after Cancel signs nobody in", w.app.state()["state"] == "signedOut", w.app.state()["state"])
+
+        w.browser.close_tabs()
+        w.app.click("[data-action=sign-in]")
+        state = w.app.wait_state("signedIn", 30)
+        report.see("the next sign-in works, and the provider's session answers without a form", state["state"] == "signedIn")
+
+
+sys.exit(run("cancel", journey))

@@ -1,0 +1,32 @@
+"""What every third-party provider must do: sign in, keep the session over a restart, sign out, ask again."""
+from report import until
+from world import world
+
+
+def story(report, peer):
+    with world(report, provider=peer) as w:
+        w.app.start()
+        w.app.wait_state("signedOut")
+        w.app.click("[data-action=sign-in]")
+        page = w.browser.page(w.servers.issuer.split("/o")[0])
+        report.see("the browser shows the provider's own form", page is not None, page and page.url.split("?")[0])
+        w.desktop.picture("1-form")
+        w.servers.provider.sign_in(page)
+        state = w.app.wait_state("signedIn", 30)
+        report.see("the app is signed in", state["profile"]["email"] == "alice@example.test", state["profile"])
+        w.app.close()
+        w.app.start()
+        state = w.app.wait_for("nacre.session.current.server == 'reachable' && nacre.session.current", 20)
+        report.see("still signed in after a restart", state["state"] == "signedIn")
+        w.browser.close_tabs()
+        w.app.click("[data-action=account]")
+        w.app.click("[data-action=sign-out]")
+        w.app.click("[data-action=confirm-sign-out]")
+        w.app.wait_state("signedOut", 30)
+        report.see("signed out", True)
+        w.browser.close_tabs()
+        w.app.click("[data-action=sign-in]")
+        page = w.browser.page(w.servers.issuer.split("/o")[0])
+        shown = page and until(lambda: page.evaluate(
+            "!!document.querySelector('input[name=password], input[name=login]')"), 10)
+        report.see("the next sign-in reaches the provider's form", shown)

@@ -1,0 +1,39 @@
+"""One world for most journeys: desktop, browser, servers, app."""
+import contextlib
+
+from app import App
+from browser import Browser
+from desktop import Desktop
+from servers import Servers
+
+
+class World:
+    def __init__(self, desktop, browser, servers):
+        self.desktop, self.browser, self.servers = desktop, browser, servers
+        self.app = App(desktop, servers)
+
+    def sign_in(self, report, app=None):
+        """From the signed-out page to the thread list, through the person's browser."""
+        app = app or self.app
+        app.wait_state("signedOut")
+        app.click("[data-action=sign-in]")
+        app.wait_state("signingIn")
+        page = self.browser.page(self.servers.issuer)
+        report.see("the person's own browser shows the provider's form", page is not None, page and page.url.split("?")[0])
+        self.browser.sign_in(page=page)
+        state = app.wait_state("signedIn")
+        report.see("the app is signed in", state["state"] == "signedIn", state["profile"])
+        return state
+
+
+@contextlib.contextmanager
+def world(report, schemes=("stmessages",), provider=None, environment=None, **options):
+    with Desktop(report, **options) as desktop:
+        if callable(provider):
+            provider = provider(desktop)
+        servers = Servers(desktop, schemes=schemes, provider=provider, environment=environment)
+        if provider:
+            provider.start(servers.origin)
+        browser = Browser(desktop, schemes=schemes, launch_from=[servers.origin])
+        servers.start()
+        yield World(desktop, browser, servers)
