@@ -3,6 +3,7 @@
 
 import pathlib
 import re
+import subprocess
 import time
 
 import pictures
@@ -49,6 +50,9 @@ def same(seen, wanted, what):
 
 @check("LK-9: no inline script, no inline style, no event attribute, no markup from strings, no file over 600 lines")
 def _(browser, servers):
+    copies = subprocess.run([WEB.parents[2] / "scripts/share-web", "--check"], capture_output=True, text=True)
+    same(copies.returncode, 0, copies.stderr.strip())
+    expect(not any(file.is_symlink() for file in WEB.rglob("*")), "a link in the bundle")
     page = (WEB / "index.html").read_text()
     for script in re.findall(r"<script\b[^>]*>(.*?)</script>", page, re.S):
         expect(script.strip() == "", "inline script in index.html")
