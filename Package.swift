@@ -68,7 +68,7 @@ let shared: [Target] =
 
 let appHalf: [Target] =
     module("Secrets", in: "App", ["NacreCore", "NacrePorts", "NacreCrypto"])
-    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite"])
+    + module("Links", in: "App", ["NacreCore", "NacrePorts", "NacreSQLite", "NacreCrypto"])
     + module(
         "SignIn", in: "App",
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
@@ -131,7 +131,9 @@ let commands: [Target] = [
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreServer", "NacreApp", .target(name: "NacreGTKShell", condition: gtk),
+            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
+            "NacrePlugins",
+            .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
         path: "Sources/Commands/nacre", swiftSettings: strict),

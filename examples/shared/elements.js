@@ -10,19 +10,27 @@ const svg = (tag, attributes) => {
   return element;
 };
 
+function draw(name) {
+  const drawing = svg("svg", {
+    viewBox: "0 0 24 24", fill: "none", stroke: "currentColor", "stroke-width": "1.75",
+    "stroke-linecap": "round", "stroke-linejoin": "round", "aria-hidden": "true", focusable: "false",
+  });
+  for (const path of icons[name] ?? []) {
+    const filled = path.startsWith("fill:");
+    drawing.append(svg("path", filled ? { d: path.slice(5), fill: "currentColor", "stroke-width": "1" } : { d: path }));
+  }
+  return drawing;
+}
+
+const drawings = Object.create(null); // drawn once, then copied: lists show the same few over and over
+
 /** `<nc-icon name="inbox">`: a drawing in the text's colour, hidden from screen readers. */
 export class NcIcon extends HTMLElement {
   static observedAttributes = ["name"];
   attributeChangedCallback() {
-    const drawing = svg("svg", {
-      viewBox: "0 0 24 24", fill: "none", stroke: "currentColor", "stroke-width": "1.75",
-      "stroke-linecap": "round", "stroke-linejoin": "round", "aria-hidden": "true", focusable: "false",
-    });
-    for (const path of icons[this.getAttribute("name")] ?? []) {
-      const filled = path.startsWith("fill:");
-      drawing.append(svg("path", filled ? { d: path.slice(5), fill: "currentColor", "stroke-width": "1" } : { d: path }));
-    }
-    this.replaceChildren(drawing);
+    const name = this.getAttribute("name");
+    drawings[name] ??= draw(name);
+    this.replaceChildren(drawings[name].cloneNode(true));
   }
 }
 

@@ -90,6 +90,7 @@ export class I18n {
   #parsed = new Map();
   #language;
   #listeners = new Set();
+  #formats = new Map(); // making an Intl object costs more than a row of a list
 
   /** `messages`: key → language → ICU-style text. */
   constructor(messages, languages) {
@@ -158,14 +159,14 @@ export class I18n {
         const value = values[part.name];
         if (part.kind === "argument") return typeof value === "number" ? this.number(value) : String(value ?? "");
         if (part.kind === "select") return this.#format(part.cases[value] ?? part.cases.other, values, count);
-        const rule = new Intl.PluralRules(this.#language).select(value);
+        const rule = this.#intl(Intl.PluralRules).select(value);
         return this.#format(part.cases[`=${value}`] ?? part.cases[rule] ?? part.cases.other, values, value);
       })
       .join("");
   }
 
   number(value, options) {
-    return new Intl.NumberFormat(this.locale, options).format(value);
+    return this.#intl(Intl.NumberFormat, options).format(value);
   }
 
   /** A file's size, in the units files are shown in. */
@@ -187,11 +188,18 @@ export class I18n {
     const age = Math.round((day(now) - day(date)) / 86_400_000);
     if (age === 0) return this.date(date, { timeStyle: "short" });
     if (age === 1) {
-      return this.#capital(new Intl.RelativeTimeFormat(this.locale, { numeric: "auto" }).format(-1, "day"));
+      return this.#capital(this.#intl(Intl.RelativeTimeFormat, { numeric: "auto" }).format(-1, "day"));
     }
     if (age > 1 && age < 7) return this.#capital(this.date(date, { weekday: "long" }));
     if (date.getFullYear() === now.getFullYear()) return this.date(date, { day: "numeric", month: "short" });
     return this.date(date, { dateStyle: "short" });
+  }
+
+  #intl(Kind, options = {}) {
+    const key = `${Kind.name} ${this.locale} ${JSON.stringify(options)}`;
+    let format = this.#formats.get(key);
+    if (!format) this.#formats.set(key, (format = new Kind(this.locale, options)));
+    return format;
   }
 
   #capital(text) {
@@ -199,7 +207,7 @@ export class I18n {
   }
 
   date(date, options) {
-    return new Intl.DateTimeFormat(this.locale, options).format(date);
+    return this.#intl(Intl.DateTimeFormat, options).format(date);
   }
 }
 

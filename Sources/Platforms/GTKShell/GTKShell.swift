@@ -184,6 +184,7 @@
             await window?.page.dispatch(event: json, pageLoad: pageLoad) ?? false
         }
 
+        package func use(_ scripts: [UserScript]) { window?.page.use(scripts) }
         package func load(_ url: String) { window?.page.load(url) }
         package func reload() { window?.page.reload() }
         package func present() { window?.present() }

@@ -142,6 +142,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func evaluate(_ script: String, in world: ScriptWorld) async throws -> String
     /// Hands an event to the bridge's script; false, and nothing done, when `pageLoad` is no longer shown.
     @discardableResult func dispatch(event json: String, pageLoad: UInt64) async -> Bool
+    /// From the next document on these scripts start it, instead of those before.
+    func use(_ scripts: [UserScript])
     func load(_ url: String)
     func reload()
     /// Brings the window to the front.

@@ -76,8 +76,20 @@
             let content = webkit_user_content_manager_new()!
             webkit_user_content_manager_register_script_message_handler_with_reply(
                 content, configuration.bridgeHandler, ScriptWorld.bridge.name)
-            withCStrings([configuration.origin + "/*"]) { allowed in
-                for script in configuration.userScripts {
+            add(configuration.userScripts, to: content, origin: configuration.origin)
+            return content
+        }
+
+        /// From the next document on.
+        func use(_ scripts: [UserScript]) {
+            guard let content = webkit_web_view_get_user_content_manager(view) else { return }
+            webkit_user_content_manager_remove_all_scripts(content)
+            Self.add(scripts, to: content, origin: configuration.origin)
+        }
+
+        private static func add(_ scripts: [UserScript], to content: OpaquePointer, origin: String) {
+            withCStrings([origin + "/*"]) { allowed in
+                for script in scripts {
                     let frames =
                         script.topFrameOnly
                         ? WEBKIT_USER_CONTENT_INJECT_TOP_FRAME : WEBKIT_USER_CONTENT_INJECT_ALL_FRAMES
@@ -93,7 +105,6 @@
                     webkit_user_script_unref(made)
                 }
             }
-            return content
         }
 
         private static func makeSettings(_ configuration: ShellConfiguration) -> OpaquePointer {

@@ -39,8 +39,12 @@ public struct ProviderConfiguration: Sendable {
         guard url.origin.scheme == "https" || url.origin.isLoopback else {
             throw fault("The issuer \(issuer) must use https; only loopback names may use http.")
         }
-        guard secret.map({ $0.count >= 32 }) ?? true else { throw fault("The provider's secret needs 32 bytes or more.") }
-        guard Set(clients.map(\.id)).count == clients.count else { throw fault("Two clients have the same identifier.") }
+        guard secret.map({ $0.count >= 32 }) ?? true else {
+            throw fault("The provider's secret needs 32 bytes or more.")
+        }
+        guard Set(clients.map(\.id)).count == clients.count else {
+            throw fault("Two clients have the same identifier.")
+        }
         guard !levels.isEmpty else { throw fault("At least one level of authentication is needed.") }
         for client in clients { try client.validate() }
     }

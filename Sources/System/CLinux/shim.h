@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -34,6 +35,9 @@ struct nacre_event {
 
 // `errno` is a macro over a call, which Swift sees only through Glibc's module.
 static inline int nacre_errno(void) { return errno; }
+
+// Variadic, which Swift does not import.
+static inline int nacre_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
 static inline const char *nacre_error_text(int code) { return strerror(code); }
 

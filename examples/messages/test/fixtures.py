@@ -186,7 +186,7 @@ class Mail:
         ]
 
     def page(self, mailbox: str, q: str, cursor: str | None, limit: int) -> dict:
-        found = [thread for thread in self.inside(mailbox) if q.lower() in str(thread).lower()]
+        found = [thread for thread in self.inside(mailbox) if not q or q.lower() in f"{thread['subject']} {[one['text'] for one in thread['messages']]}".lower()]
         start = int(base64.b64decode(cursor)) if cursor else 0
         end = start + limit
         return {

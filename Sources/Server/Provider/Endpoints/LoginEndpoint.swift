@@ -66,7 +66,8 @@ private struct Attempt: Sendable {
         let account = try await core.store.account(named: username)
         let buckets = try await self.buckets(account)
         let window = core.configuration.throttle.window
-        if let wait = try await core.store.takeTry(buckets, window: window, now: core.time.now) {  // guard: provider-throttle
+        let wait = try await core.store.takeTry(buckets, window: window, now: core.time.now)
+        if let wait {  // guard: provider-throttle
             core.log.warning("login.throttled", ["address": .string(address)])
             var response = try again(.tooMany(wait: wait), .tooManyRequests)
             response.fields["Retry-After"] = String((wait.inMilliseconds + 999) / 1000)
@@ -86,7 +87,8 @@ private struct Attempt: Sendable {
             try await core.hasher.spendTime(on: password)  // guard: provider-unknown-user-time
             return nil
         }
-        guard try await core.hasher.isCorrect(password, for: account.passwordHash) else { return nil }  // guard: provider-password
+        let isCorrect = try await core.hasher.isCorrect(password, for: account.passwordHash)
+        guard isCorrect else { return nil }  // guard: provider-password
         if core.hasher.needsRehash(account.passwordHash) {
             try await core.store.setPasswordHash(try await core.hasher.hash(password), subject: account.subject)
         }
@@ -113,7 +115,8 @@ private struct Attempt: Sendable {
         let lifetimes = core.configuration.lifetimes
         let factors: Set<AuthenticationLevel.Factor> = [.password]
         let session = SSOSession(
-            sid: before?.subject == account.subject ? before?.sid ?? core.random.identifier() : core.random.identifier(),
+            sid: before?.subject == account.subject
+                ? before?.sid ?? core.random.identifier() : core.random.identifier(),
             subject: account.subject, level: core.configuration.levels.reached(by: factors) ?? "",
             methods: factors.map(\.methodReference).sorted(), authenticatedAt: now,
             expiresAt: now + (remembers ? lifetimes.rememberedSession : lifetimes.browserSession))
@@ -127,10 +130,8 @@ private struct Attempt: Sendable {
             "login.done", ["client": .string(authorization.answer.client.id), "subject": .string(account.subject)])
         var response = HTTPResponse.redirect(to: location, status: .seeOther)
         // PV-3: only "Remember me" makes the cookie outlive the browser.
-        response.fields.append(
-            "Set-Cookie",
-            core.cookies.setting(
-                core.cookies.session, token, age: remembers ? lifetimes.rememberedSession : nil))  // guard: provider-remember
+        let age = remembers ? lifetimes.rememberedSession : nil  // guard: provider-remember
+        response.fields.append("Set-Cookie", core.cookies.setting(core.cookies.session, token, age: age))
         response.fields.append(
             "Set-Cookie", core.cookies.setting(core.cookies.device, device, age: .seconds(365 * 86_400)))
         return response

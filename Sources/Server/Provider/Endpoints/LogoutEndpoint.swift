@@ -59,7 +59,9 @@ struct LogoutEndpoint: Sendable {
             client = core.configuration.client(owner)
         }
         if let address = fields["post_logout_redirect_uri"] {
-            guard let client, client.postLogoutRedirectURIs.contains(address) else { return nil }  // guard: provider-logout-redirect
+            guard let client else { return nil }
+            let isRegistered = client.postLogoutRedirectURIs.contains(address)  // guard: provider-logout-redirect
+            guard isRegistered else { return nil }
             result.redirect = AuthorizationAnswer(client: client, redirectURI: address, state: fields["state"])
         }
         return result

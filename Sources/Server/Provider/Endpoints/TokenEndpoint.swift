@@ -18,7 +18,8 @@ struct TokenEndpoint: Sendable {
         guard Set(names).count == names.count else { return refuse("invalid_request", "A parameter stands twice.") }
         guard let client = authenticate(request, form) else {
             core.log.notice("token.client_refused")
-            var response = refuse("invalid_client", "The client is not known or its secret is not right.", .unauthorized)
+            var response = refuse(
+                "invalid_client", "The client is not known or its secret is not right.", .unauthorized)
             response.fields["WWW-Authenticate"] = "Basic realm=\"token\""
             return response
         }

@@ -16,7 +16,8 @@ enum PageLanguage: String, CaseIterable, Sendable {
         for range in fields.tokens("Accept-Language").prefix(32) {
             let parts = range.split(separator: ";")
             guard let tag = parts.first, let language = PageLanguage(tag: tag.trimmingSpaces()) else { continue }
-            let quality = parts.dropFirst().first { $0.trimmingSpaces().hasPrefix("q=") }
+            let quality =
+                parts.dropFirst().first { $0.trimmingSpaces().hasPrefix("q=") }
                 .flatMap { Double($0.trimmingSpaces().dropFirst(2)) } ?? 1
             if quality > (best?.quality ?? 0) { best = (language, quality) }
         }
@@ -80,7 +81,7 @@ extension PageText {
             minutes == 1
                 ? "Too many tries. Please wait a minute." : "Too many tries. Please wait \(minutes) minutes."
         },
-        developmentBanner: "Development provider", developmentUsers: "People you can be",
+        developmentBanner: "Development provider", developmentUsers: "Accounts to try",
         unreachable: {
             "This app asks for a level of sign-in (\($0)) that cannot be reached here. Ask whoever runs this service."
         },
@@ -105,10 +106,11 @@ extension PageText {
         wrong: "L’identifiant ou le mot de passe est incorrect. Veuillez vérifier les deux.",
         tooMany: { minutes in
             minutes == 1
-                ? "Trop d’essais. Veuillez patienter une minute." : "Trop d’essais. Veuillez patienter \(minutes) minutes."
+                ? "Trop d’essais. Veuillez patienter une minute."
+                : "Trop d’essais. Veuillez patienter \(minutes) minutes."
         },
         developmentBanner: "Development provider · fournisseur de développement",
-        developmentUsers: "Qui vous pouvez être",
+        developmentUsers: "Comptes à essayer",
         unreachable: {
             "Cette application demande un niveau de connexion (\($0)) impossible à atteindre ici. "
                 + "Adressez-vous au responsable de ce service."
@@ -119,7 +121,8 @@ extension PageText {
         signedOutText: "Vous pouvez fermer cette page.", stillSignedInTitle: "Vous êtes toujours connecté",
         stillSignedInText: "Rien n’a changé. Vous pouvez fermer cette page.", refusedTitle: "C’est impossible",
         unknownClient: "L’application qui vous envoie ici est inconnue. Demandez à son responsable de l’enregistrer.",
-        wrongRedirect: "L’application qui vous envoie ici veut revenir à une adresse qui n’est pas enregistrée pour elle.",
+        wrongRedirect:
+            "L’application qui vous envoie ici veut revenir à une adresse qui n’est pas enregistrée pour elle.",
         wrongRequest: "La demande de l’application qui vous envoie ici n’est pas comprise.",
         staleForm: "Ce formulaire est trop ancien ou appartient à un autre navigateur. "
             + "Retournez dans l’application et connectez-vous depuis celle-ci.",

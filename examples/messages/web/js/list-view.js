@@ -162,7 +162,7 @@ export class ListView {
       h("button", {
         class: "icon-button", type: "button", tabindex: "-1", "aria-label": t(label), title: t(label), ...more, data: { part: name }, on: { click: run },
       }, icon(drawing));
-    return h("li", {
+    const row = h("li", {
       class: `row${item.unread ? " unread" : ""}${selected ? " selected" : ""}`,
       role: "listitem", "aria-setsize": list.total, "aria-posinset": index + 1, data: { id: item.id },
     },
@@ -187,20 +187,26 @@ export class ListView {
           item.count > 1 && h("span", { class: "count", title: t("list.count", { n: item.count }) },
             h("span", { "aria-hidden": "true" }, i18n.number(item.count)),
             h("span", { class: "hidden-text" }, `, ${t("list.count", { n: item.count })}`))),
-        h("time", { class: "row-when", datetime: item.last_at, title: i18n.date(date, { dateStyle: "full", timeStyle: "short" }) }, i18n.when(date)),
+        h("time", { class: "row-when", datetime: item.last_at }, i18n.when(date)),
         h("span", { class: "row-subject one-line", dir: "auto" }, item.subject || t("list.nosubject")),
         h("span", { class: "row-snippet one-line", dir: "auto" }, item.snippet),
       ),
       item.has_attachments && h("span", { class: "row-clip", title: t("list.attachments") }, icon("clip"), h("span", { class: "hidden-text" }, t("list.attachments"))),
-      h("span", { class: "row-actions" },
-        list.mailbox === "inbox" || list.mailbox === "starred"
-          ? action("archive", "archive", "thread.archive", () => this.#act.flag(item.id, { mailbox: "archive" }))
-          : action("restore", "inbox", "thread.restore", () => this.#act.flag(item.id, { mailbox: "inbox" })),
-        list.mailbox !== "trash" && action("trash", "trash", "thread.trash", () => this.#act.flag(item.id, { mailbox: "trash" }))),
       action("star", item.starred ? "star-full" : "star", "thread.star", () => this.#act.flag(item.id, { starred: !item.starred }), {
         class: "icon-button row-star", "aria-pressed": String(item.starred),
       }),
     );
+    // What only a pointer over the row shows is made when there is one.
+    const more = () => {
+      row.querySelector("time").title = i18n.date(date, { dateStyle: "full", timeStyle: "short" });
+      row.append(h("span", { class: "row-actions" },
+        list.mailbox === "inbox" || list.mailbox === "starred"
+          ? action("archive", "archive", "thread.archive", () => this.#act.flag(item.id, { mailbox: "archive" }))
+          : action("restore", "inbox", "thread.restore", () => this.#act.flag(item.id, { mailbox: "inbox" })),
+        list.mailbox !== "trash" && action("trash", "trash", "thread.trash", () => this.#act.flag(item.id, { mailbox: "trash" }))));
+    };
+    row.addEventListener("pointerenter", more, { once: true });
+    return row;
   }
 
   #rove(index) {

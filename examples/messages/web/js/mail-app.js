@@ -54,7 +54,7 @@ export class MailApp {
     window.addEventListener("popstate", () => this.follow(), { signal });
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.refresh(), { signal });
-    i18n.onChange(() => this.#showTitle());
+    i18n.onChange(() => this.#showCounts());
   }
 
   end() {

@@ -161,7 +161,7 @@ export function mailDocument(prepared, { blobs, showRemote, font, language }) {
     :root { color-scheme: ${coloured ? "light" : "light dark"}; }
     html { background: ${coloured ? "#fff" : "transparent"}; }
     body { color: ${coloured ? "#1a2029" : "light-dark(#1a2029, #e7eaee)"}; }
-    a[href] { color: ${coloured ? "#1f5fd0" : "light-dark(#1f5fd0, #8db5ff)"}; }
+    a:where([href]) { color: ${coloured ? "#1f5fd0" : "light-dark(#1f5fd0, #8db5ff)"}; }
     ${mailStyle("body", font)}`;
   page.head.replaceChildren(
     meta({ charset: "utf-8" }),

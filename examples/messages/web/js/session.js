@@ -52,7 +52,7 @@ export class NativeSession extends EventTarget {
     const down = kind === "offline";
     if (down) this.#downSince = performance.now();
     // An answer to a question asked before the failure proves nothing.
-    if (down === this.#serverDown || began < this.#downSince) return;
+    if (down === this.#serverDown || (!down && began < this.#downSince)) return;
     this.#serverDown = down;
     this.dispatchEvent(new Event("change"));
   }

@@ -3,13 +3,14 @@
 // taken back when the server does not agree (LK-4, LK-8).
 
 export const folders = ["inbox", "starred", "archive", "trash"];
-const page = 100;
+const page = 200;
 
 export class Store extends EventTarget {
   #api;
   #listAbort = null;
   #threadAbort = null;
   #more = null;
+  #wanted = -1; // the row the window asks for last
   #known = new Map(); // threads opened before: shown at once, and offline
 
   constructor(api) {
@@ -52,8 +53,10 @@ export class Store extends EventTarget {
     }
     try {
       const answer = await this.#api.threads({ mailbox, q, limit: page }, abort.signal);
+      const older = keep && same ? this.#older(answer) : null;
+      const items = older ? [...answer.results, ...older] : answer.results;
       this.list = {
-        mailbox, q, items: answer.results, next: answer.next ?? null, total: Math.max(answer.total ?? 0, answer.results.length),
+        mailbox, q, items, next: older ? this.list.next : (answer.next ?? null), total: Math.max(answer.total ?? 0, items.length),
         status: "ready", error: null, moreError: null,
       };
     } catch (error) {
@@ -64,14 +67,23 @@ export class Store extends EventTarget {
     this.#say("list");
   }
 
+  /** What was loaded beyond the first page stays on a refresh, so that nobody is thrown back to the top. */
+  #older(answer) {
+    const last = answer.results.at(-1);
+    if (this.list.status !== "ready" || !answer.next || !last || this.list.items.length <= page) return null;
+    const fresh = new Set(answer.results.map((item) => item.id));
+    return this.list.items.filter((item) => !fresh.has(item.id) && item.last_at <= last.last_at);
+  }
+
   /** Loads further pages until row `index` is there. */
   loadMore(index) {
     const list = this.list;
+    this.#wanted = index;
     if (this.#more || list.status !== "ready" || !list.next || index < list.items.length) return;
     const signal = this.#listAbort.signal;
     this.#more = (async () => {
       try {
-        while (list.next && index >= list.items.length && !signal.aborted) {
+        while (list.next && this.#wanted >= list.items.length && !signal.aborted) {
           const answer = await this.#api.threads({ mailbox: list.mailbox, q: list.q, cursor: list.next, limit: page }, signal);
           const have = new Set(list.items.map((item) => item.id));
           list.items.push(...answer.results.filter((item) => !have.has(item.id)));

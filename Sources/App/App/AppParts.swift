@@ -1,0 +1,73 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreBridge
+import NacreCore
+import NacreHTTP
+import NacreLinks
+import NacrePlugins
+import NacrePorts
+import NacreSQLite
+import NacreSecrets
+import NacreSignIn
+
+/// The features of the app half, joined.
+struct AppParts: Sendable {
+    let session: AppSession
+    let signIn: SignInFlow
+    let links: LinkDispatcher
+    let holds: AttemptHolds
+    let bridge: Bridge
+    let app: AppPlugin
+    let plugins: [any BridgePlugin]
+
+    static func make(
+        _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
+    ) async throws -> AppParts {
+        let now = platform.time.now
+        let secrets = SecretStoreChain(platform.secrets + [MemoryStore()], log: platform.log.labelled("secrets"))
+        let endpoints = SessionEndpoints(origin: configuration.api)
+        let session = AppSession(
+            endpoints: endpoints, transport: platform.transport, store: secrets, time: platform.time,
+            log: platform.log.labelled("session"))
+        let relay = BridgeEventsRelay()
+        let app = AppPlugin(
+            facts: AppFacts(
+                id: configuration.id, name: configuration.name, version: configuration.version,
+                build: configuration.build, language: platform.device.language),
+            window: window.actions, events: relay)
+        let holds = AttemptHolds(time: platform.time)
+        let fallback = LinkFallbackRule()
+        let links = LinkDispatcher(
+            schemes: [configuration.scheme],
+            journal: try await LinkJournal(SQLiteStore(path: folders.state + "/links.sqlite"), now: now),
+            time: platform.time, random: platform.random, log: platform.log.labelled("links"),
+            fallback: { _, link in await fallback.decide(link) }, deliver: { await app.open($0.url) })
+        let attempts = try await SQLiteAttemptStore(SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
+        let signIn = SignInFlow(
+            scheme: configuration.scheme, endpoints: endpoints,
+            parts: SignInParts(
+                session: session, store: attempts, secrets: secrets, transport: platform.transport,
+                browser: platform.browser, links: links, hold: holds, time: platform.time, random: platform.random,
+                log: platform.log.labelled("sign-in")))
+        fallback.connect(signIn)
+        let preferences = try await PreferencesPlugin(
+            SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
+            now: now)
+        let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        let plugins: [any BridgePlugin] = [
+            app, BrowserPlugin(browser: platform.browser, window: window.actions),
+            WebAuthSessionPlugin(
+                scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
+                signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
+            preferences,
+            DevicePlugin(facts: platform.device, preferences: preferences, random: platform.random),
+            NacrePlugin(session: actions),
+        ]
+        let bridge = Bridge(
+            gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
+            plugins: plugins, log: platform.log.labelled("bridge"), deliver: window.deliver)
+        relay.connect(bridge)
+        return AppParts(
+            session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, app: app, plugins: plugins)
+    }
+}

@@ -1,0 +1,53 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreCore
+package import NacreHTTP
+package import NacrePage
+package import NacrePlugins
+package import NacrePorts
+
+/// What the system under the app brings.
+package struct AppPlatform: Sendable {
+    /// Keyrings in the order in which they are tried, without memory.
+    package var secrets: [any SecretStore]
+    package var browser: any SystemBrowser
+    package var transport: any HTTPTransport
+    package var device: DeviceFacts
+    /// The system's proxy settings.
+    package var proxy: ProxyResolver
+    /// Names for which `nacre.can(name)` is true, beside the app half's own.
+    package var capabilities: [String]
+    package var time: any TimeSource
+    package var random: any RandomSource
+    package var log: Log
+
+    package init(
+        secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,
+        proxy: @escaping ProxyResolver = { _ in .direct }, capabilities: [String] = [],
+        time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
+    ) {
+        self.secrets = secrets
+        self.browser = browser
+        self.transport = transport
+        self.device = device
+        self.proxy = proxy
+        self.capabilities = capabilities
+        self.time = time
+        self.random = random
+        self.log = log
+    }
+}
+
+/// What the app half asks of the window.
+package struct AppWindow: Sendable {
+    /// Hands an event to the page of that load; false when it is gone.
+    package let deliver: @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool
+    package let actions: WindowActions
+
+    package init(
+        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions
+    ) {
+        self.deliver = deliver
+        self.actions = actions
+    }
+}

@@ -1,0 +1,162 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreBridge
+import NacreCore
+import NacreHTTP
+import NacreLinks
+package import NacrePage
+import NacrePlugins
+import NacrePorts
+import NacreSecrets
+package import NacreSignIn
+import NacreSQLite
+
+/// The app half, put together: everything behind one window and its page.
+package final class NacreApplication: Sendable {
+    /// The name of the message handler in the isolated world.
+    package static let bridgeHandler = "nacre"
+    /// The function there that takes events.
+    package static let eventReceiver = "nacreReceive"
+
+    package let configuration: AppConfiguration
+    package let session: AppSession
+    package let signIn: SignInFlow
+    package let holds: AttemptHolds
+    /// Where the page's requests arrive, for the web view.
+    package let endpoint: PageChannelEndpoint
+
+    private let platform: AppPlatform
+    private let links: LinkDispatcher
+    private let bridge: Bridge
+    private let app: AppPlugin
+    private let plugins: [any BridgePlugin]
+    private let channel: PageChannel
+
+    /// Builds and starts everything; the session is restored before this returns, so that the first paint is right.
+    ///
+    /// - Parameters:
+    ///   - folder: where `nacre.json` and the bundle are.
+    /// - Throws: `bundle.missing`, `sqlite.*`, `page.*`, `listener.*`, each a sentence that says what to do.
+    package static func start(
+        configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow
+    ) async throws -> NacreApplication {
+        let parts = try await AppParts.make(configuration, folders, platform, window)
+        let bundle = try FolderBundle(folder + "/" + configuration.bundlePath, stamp: configuration.stamp)
+        let channel = try PageChannel(
+            configuration: PageChannelConfiguration(
+                page: configuration.origin, api: configuration.api, media: configuration.media,
+                serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
+                allowsCleartext: configuration.isDevelopment),
+            bundle: bundle, authority: parts.session, transport: platform.transport, proxy: platform.proxy,
+            time: platform.time, random: platform.random, log: platform.log.labelled("page"))
+        let endpoint = try await channel.start()
+        await parts.session.restore()
+        await parts.signIn.resume()
+        await parts.links.start()
+        let application = NacreApplication(configuration, platform, parts, channel, endpoint)
+        await application.follow()
+        return application
+    }
+
+    private init(
+        _ configuration: AppConfiguration, _ platform: AppPlatform, _ parts: AppParts, _ channel: PageChannel,
+        _ endpoint: PageChannelEndpoint
+    ) {
+        self.configuration = configuration
+        self.platform = platform
+        self.channel = channel
+        self.endpoint = endpoint
+        session = parts.session
+        signIn = parts.signIn
+        holds = parts.holds
+        links = parts.links
+        bridge = parts.bridge
+        app = parts.app
+        plugins = parts.plugins
+    }
+
+    /// Tells the page of every change of the session; at its end the page's streams to the API are closed (NB-13).
+    private func follow() async {
+        let changes = await session.changes()
+        Task { [bridge, channel] in
+            var wasSignedIn = false
+            for await snapshot in changes {
+                await bridge.emit("Nacre", NacrePlugin.sessionEvent, snapshot.json)
+                if wasSignedIn, snapshot.state == .signedOut { await channel.closeAPIConnections() }
+                if snapshot.state != .signingIn { wasSignedIn = snapshot.state == .signedIn }
+            }
+        }
+    }
+
+    /// Called with fresh scripts whenever the session has changed: the next document of the page starts with them.
+    package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
+        let changes = await session.changes()
+        Task { [self] in
+            for await snapshot in changes { await use(scripts(for: snapshot)) }
+        }
+    }
+
+    /// The scripts for a document that starts now.
+    package func scripts() async -> BridgeScriptPair { scripts(for: await session.snapshot) }
+
+    private func scripts(for snapshot: SessionSnapshot) -> BridgeScriptPair {
+        let page = BridgePageConfiguration(
+            platform: platform.device.platform, origin: configuration.origin.description,
+            apiOrigin: configuration.visibleAPI.description,
+            capabilities: ["signIn", "deepLinks", "preferences", "device", "browser"] + platform.capabilities,
+            version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
+            debug: configuration.isDevelopment)
+        let scripts = BridgeScripts(
+            page, plugins: plugins, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
+        return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
+    }
+}
+
+/// The bridge's scripts: one for the page's world, one for the isolated world.
+package struct BridgeScriptPair: Sendable {
+    package let page: String
+    package let isolated: String
+}
+
+// MARK: What the shell tells
+
+extension NacreApplication {
+    package func bridgeMessage(_ text: String, pageLoad: UInt64) async -> String {
+        await bridge.receive(text, pageLoad: pageLoad)
+    }
+
+    package func pageLoadStarted(_ pageLoad: UInt64) async {
+        await bridge.pageLoadStarted(pageLoad)
+        await links.pageStarted()
+    }
+
+    package func pageReady() async { await links.pageReady() }
+
+    package func openLinks(_ urls: [String]) async {
+        for url in urls { await links.receive(url) }
+    }
+
+    /// The page wants out of `app.origin`.
+    package func openExternally(_ url: String) async {
+        do throws(NacreError) {
+            try await platform.browser.open(url)
+        } catch {
+            platform.log.warning("browser.failed", ["code": .string(error.code.rawValue)])
+        }
+    }
+
+    package func becomes(active: Bool) async {
+        await app.becomes(active: active)
+        guard active else { return }
+        await session.recheckLock()
+        await signIn.resumeAfterUnlock()
+    }
+
+    package func backRequested(canGoBack: Bool) async -> Bool { await app.back(canGoBack: canGoBack) }
+
+    /// Writes down what is only in memory, then closes every connection.
+    package func stop() async {
+        await session.flush()
+        await channel.stop()
+    }
+}

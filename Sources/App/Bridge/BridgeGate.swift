@@ -1,0 +1,25 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+/// Where a message to the bridge comes from, as the isolated world sees it.
+package struct BridgeSource: Sendable, Equatable {
+    /// `location.origin`; `null` in a sandboxed frame.
+    package let origin: String
+    package let isTopFrame: Bool
+
+    package init(origin: String, isTopFrame: Bool) {
+        self.origin = origin
+        self.isTopFrame = isTopFrame
+    }
+}
+
+/// Who may use native powers (NB-10): the top frame of `app.origin`, and nobody else.
+package struct BridgeGate: Sendable {
+    private let origin: String
+
+    package init(origin: String) { self.origin = origin }
+
+    package func admits(_ source: BridgeSource) -> Bool {
+        guard source.isTopFrame else { return false }  // guard: bridge-top-frame
+        return source.origin == origin  // guard: bridge-origin
+    }
+}

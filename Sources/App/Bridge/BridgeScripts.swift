@@ -1,0 +1,66 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreCore
+
+/// What the page's script knows from the start.
+package struct BridgePageConfiguration: Sendable {
+    /// `linux`, `macos`, `ios`, `android`.
+    package var platform: String
+    /// `app.origin`.
+    package var origin: String
+    /// The API's origin as the page must address it.
+    package var apiOrigin: String
+    /// Names for which `nacre.can(name)` is true.
+    package var capabilities: [String]
+    /// `nacre.version` (UP-11).
+    package var version: JSONValue
+    /// The session as it stands now, so that the first paint is right.
+    package var session: JSONValue
+    package var debug: Bool
+
+    package init(
+        platform: String, origin: String, apiOrigin: String, capabilities: [String], version: JSONValue,
+        session: JSONValue, debug: Bool
+    ) {
+        self.platform = platform
+        self.origin = origin
+        self.apiOrigin = apiOrigin
+        self.capabilities = capabilities
+        self.version = version
+        self.session = session
+        self.debug = debug
+    }
+}
+
+/// The two scripts of the bridge, ready to be injected at document start, top frame only.
+package struct BridgeScripts: Sendable {
+    /// For the page's own world.
+    package let page: String
+    /// For the isolated world that holds the message handler.
+    package let isolated: String
+
+    /// - Parameters:
+    ///   - handler: the name of the message handler in the isolated world.
+    ///   - receiver: the global function there that takes what the app sends.
+    package init(
+        _ configuration: BridgePageConfiguration, plugins: [any BridgePlugin], handler: String, receiver: String
+    ) {
+        let forPage: JSONValue = [
+            "platform": .string(configuration.platform), "serverUrl": .string(configuration.origin),
+            "apiOrigin": .string(configuration.apiOrigin), "debug": .bool(configuration.debug),
+            "capabilities": .array(configuration.capabilities.map(JSONValue.string)),
+            "version": configuration.version, "session": configuration.session,
+            "pluginHeaders": .array(plugins.map(\.header)),
+        ]
+        page = Self.fill(PackageResources.bridge_js, with: forPage)
+        isolated = Self.fill(
+            PackageResources.isolated_js, with: ["handler": .string(handler), "receiver": .string(receiver)])
+    }
+
+    private static func fill(_ script: [UInt8], with configuration: JSONValue) -> String {
+        let text = String(decoding: script, as: UTF8.self)
+        let mark = "/*nacre:configuration*/ null"
+        guard let place = text.firstRange(ofText: mark) else { preconditionFailure("the script has lost its mark") }
+        return text[..<place.lowerBound] + configuration.text + text[place.upperBound...]
+    }
+}

@@ -1,0 +1,58 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreBridge
+package import NacreCore
+
+/// What `nacre.session` asks for.
+package struct SessionActions: Sendable {
+    package let signIn: @Sendable () async -> JSONValue
+    package let cancel: @Sendable () async -> Void
+    package let reopenBrowser: @Sendable () async throws -> Void
+    package let signOut: @Sendable () async -> JSONValue
+    /// Validates, unlocking the secret store first where it is locked; the snapshot after.
+    package let validate: @Sendable () async -> JSONValue
+    package let snapshot: @Sendable () async -> JSONValue
+
+    package init(
+        signIn: @escaping @Sendable () async -> JSONValue, cancel: @escaping @Sendable () async -> Void,
+        reopenBrowser: @escaping @Sendable () async throws -> Void,
+        signOut: @escaping @Sendable () async -> JSONValue, validate: @escaping @Sendable () async -> JSONValue,
+        snapshot: @escaping @Sendable () async -> JSONValue
+    ) {
+        self.signIn = signIn
+        self.cancel = cancel
+        self.reopenBrowser = reopenBrowser
+        self.signOut = signOut
+        self.validate = validate
+        self.snapshot = snapshot
+    }
+}
+
+/// Backs `window.nacre`; bundles do not call it by name.
+package struct NacrePlugin: BridgePlugin {
+    package static let sessionEvent = "session"
+
+    package let name = "Nacre"
+    package let methods = ["signIn", "cancelSignIn", "reopenBrowser", "signOut", "validate"].map { BridgeMethod($0) }
+    private let session: SessionActions
+
+    package init(session: SessionActions) { self.session = session }
+
+    package func call(_ method: String, options: JSONValue, call: BridgeCallContext) async throws -> JSONValue {
+        switch method {
+        case "signIn": return await session.signIn()
+        case "cancelSignIn":
+            await session.cancel()
+            return .null
+        case "reopenBrowser":
+            try await session.reopenBrowser()
+            return .null
+        case "signOut": return await session.signOut()
+        default: return await session.validate()
+        }
+    }
+
+    package func currentValue(of event: String) async -> JSONValue? {
+        event == Self.sessionEvent ? await session.snapshot() : nil
+    }
+}

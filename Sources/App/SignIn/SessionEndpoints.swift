@@ -1,0 +1,35 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreHTTP
+
+/// Where the API's session calls are. The paths are those of the source systems.
+package struct SessionEndpoints: Sendable {
+    package let origin: Origin
+
+    package init(origin: Origin) { self.origin = origin }
+
+    static let exchangePath = "/api/v1.0/mobile/auth/exchange/"
+
+    var profile: WebURL { url("/api/v1.0/users/me/") }
+    var exchange: WebURL { url(Self.exchangePath) }
+    var revocation: WebURL { url("/api/v1.0/mobile/auth/logout/") }
+
+    /// The address the browser opens for a sign-in (HO-1).
+    func authenticate(scheme: String, challenge: String, flow: String) -> WebURL {
+        let query: FormFields = [
+            "mobile_scheme": scheme, "code_challenge": challenge, "code_challenge_method": "S256", "flow": flow,
+        ]
+        return url("/api/v1.0/authenticate/?" + query.encoded)
+    }
+
+    /// The address the browser opens for a sign-out (HO-7).
+    func logout(scheme: String, flow: String) -> WebURL {
+        let query: FormFields = ["mobile_scheme": scheme, "flow": flow]
+        return url("/api/v1.0/logout/?" + query.encoded)
+    }
+
+    /// Whether a call answers for itself and carries no session (SE-4): its 401 is an answer, not an expiry.
+    func isAnonymous(_ path: String) -> Bool { path == Self.exchangePath }
+
+    private func url(_ target: String) -> WebURL { WebURL(origin: origin, target: target) }
+}

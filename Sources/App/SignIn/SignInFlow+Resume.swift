@@ -1,0 +1,105 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacrePorts
+
+extension SignInFlow {
+    /// Takes up what an earlier process has left behind; call it once at launch, before links are handled.
+    package func resume() async {
+        _ = try? await inOrder { flow throws(NacreError) in await flow.resumeNow() }
+        Task { await retryRevocations() }
+    }
+
+    /// Tries again once the secret store has been unlocked.
+    package func resumeAfterUnlock() async {
+        guard isResumeDue else { return }
+        await resume()
+    }
+
+    private func resumeNow() async {
+        isResumeDue = false
+        guard current == nil else { return }
+        let rows: [AttemptRecord]
+        do {
+            rows = try await parts.store.attempts()
+        } catch {
+            parts.log.error("sign_in.store", ["reason": .string("\(error)")])
+            return
+        }
+        guard let newest = rows.last else { return }
+        let sealer: AttemptSealer
+        do throws(NacreError) {
+            sealer = try await openSealer()
+        } catch {
+            // The key is locked up with the session; the attempt's 15 minutes run on meanwhile.
+            isResumeDue = error.code == "secrets.locked"
+            return
+        }
+        for row in rows.dropLast() { await forget(row) }
+        guard let secret = sealer.open(newest.sealed, attempt: newest.id) else { return await forget(newest) }
+        if await parts.session.adoptedAttempt == newest.id { return await forget(newest) }
+        let isLeaving = newest.phase == .leaving || newest.phase == .revoking
+        let age = parts.time.now - newest.startedAt
+        guard isLeaving || (age < Self.patience && age > .seconds(-60)) else {  // guard: attempt-expiry
+            return await forget(newest)
+        }
+        await take(newest, secret)
+    }
+
+    private func take(_ row: AttemptRecord, _ secret: JSONValue) async {
+        let url =
+            switch row.phase {
+            case .leaving, .revoking: endpoints.logout(scheme: scheme, flow: row.flow)
+            default:
+                endpoints.authenticate(
+                    scheme: scheme, challenge: Self.challenge(of: secret["verifier"]?.string ?? ""), flow: row.flow)
+            }
+        await adopt(row, secret: secret, url: url.description)
+        if [.waiting, .exchanging].contains(row.phase) { await parts.session.beginSigningIn() }
+        let id = row.id
+        // Not through the queue: this already runs in its turn.
+        _ = await apply(.resumed, for: id, token: nil, fault: nil, session: nil, link: nil)
+    }
+
+    private func forget(_ row: AttemptRecord) async {
+        do {
+            try await parts.store.remove(row.id, keeping: nil)
+        } catch {
+            parts.log.error("sign_in.store", ["reason": .string("\(error)")])
+        }
+    }
+
+    /// Revocations the server has not taken yet: now, and again with growing waits while any remain (SE-5).
+    package func retryRevocations() async {
+        guard !isRetrying else { return }
+        isRetrying = true
+        defer { isRetrying = false }
+        let backoff = Backoff(first: .seconds(5), ceiling: .seconds(300))
+        for attempt in 0..<200 {
+            guard let left = try? await revokeOnce(), left > 0 else { return }
+            do {
+                try await parts.time.sleep(for: .seconds(1) + backoff.delay(attempt: attempt, random: parts.random))
+            } catch { return }
+        }
+    }
+
+    /// Returns how many remain.
+    private func revokeOnce() async throws -> Int {
+        let pending = try await parts.store.revocations()
+        guard !pending.isEmpty else { return 0 }
+        let sealer = try await openSealer()
+        var left = 0
+        for revocation in pending {
+            let credentials = sealer.open(revocation.sealed, attempt: revocation.id).flatMap(
+                SessionCredentials.init(json:))
+            let isOld = parts.time.now - revocation.since > .seconds(30 * 24 * 3600)
+            if let credentials, !isOld, !(await client.revoke(credentials, patience: .seconds(15))) {
+                left += 1
+            } else {
+                try await parts.store.removeRevocation(revocation.id)
+            }
+        }
+        return left
+    }
+}

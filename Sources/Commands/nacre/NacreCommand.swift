@@ -1,0 +1,36 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import Foundation
+import NacreCore
+
+/// The commands without a window.
+enum NacreCommand {
+    static let usage = """
+        usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]
+               nacre serve [--config FILE] [--data FOLDER]
+        """
+
+    /// Runs the command that `arguments` begin with and returns the process's exit code.
+    static func main(_ arguments: [String], _ environment: [String: String]) async -> Int32 {
+        do {
+            switch arguments.first {
+            case "serve":
+                try await ServeCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
+                return 0
+            case "help", "--help", "-h":
+                print(usage)
+                return 0
+            default: throw NacreError("usage", usage)
+            }
+        } catch {
+            return complain(error)
+        }
+    }
+
+    /// Says on standard error what went wrong; 2 for a wrong call, 1 for anything else.
+    static func complain(_ error: any Error) -> Int32 {
+        let text = (error as? NacreError)?.message ?? "\(error)"
+        FileHandle.standardError.write(Data("nacre: \(text)\n".utf8))
+        return (error as? NacreError)?.code == "usage" ? 2 : 1
+    }
+}

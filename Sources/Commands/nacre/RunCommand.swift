@@ -1,0 +1,65 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+
+#if GTKShell
+    import Foundation
+    import NacreApp
+    import NacreCurl
+    import NacreGTKShell
+    import NacreLinux
+    import NacrePlugins
+    import NacrePorts
+    import NacreSecrets
+#endif
+
+/// `nacre run`: this folder's bundle in the Linux shell.
+enum RunCommand {
+    #if GTKShell
+        /// Runs until the window is closed; call it on the main thread.
+        static func main(_ arguments: [String], _ environment: [String: String]) -> Int32 {
+            let options: RunOptions
+            do throws(NacreError) {
+                options = try RunOptions(arguments, environment)
+            } catch {
+                return NacreCommand.complain(error)
+            }
+            let configuration = options.configuration
+            let identity = ShellIdentity(applicationID: configuration.id, name: configuration.name)
+            return MainActor.assumeIsolated {
+                GTKShell.run(identity, links: options.links) { handle in
+                    let delegate = try await RunDelegate.start(options, handle: handle)
+                    return (try await delegate.shellConfiguration(options), delegate)
+                }
+            }
+        }
+
+        /// The Linux system under the app.
+        static func platform(_ options: RunOptions, _ folders: AppFolders, _ log: Log) async -> AppPlatform {
+            let configuration = options.configuration
+            var secrets: [any SecretStore] = [
+                SecretServiceStore(applicationID: configuration.id, label: configuration.name)
+            ]
+            if let passphrase = options.environment["NACRE_PASSPHRASE"], !passphrase.isEmpty {
+                let store = PassphraseFileStore(path: folders.state + "/secrets", random: SystemRandom()) { _ in
+                    passphrase
+                }
+                if !(await store.unlock()) { log.warning("secrets.passphrase", ["reason": "it does not open the store"]) }
+                secrets.append(store)
+            }
+            let facts = LinuxDevice.current()
+            return AppPlatform(
+                secrets: secrets, browser: LinuxBrowser(), transport: CurlTransport(),
+                device: DeviceFacts(
+                    platform: "linux", name: facts.name, manufacturer: facts.manufacturer, model: facts.model,
+                    systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
+                    language: facts.languageTag),
+                log: log)
+        }
+    #else
+        static func main(_ arguments: [String], _ environment: [String: String]) -> Int32 {
+            NacreCommand.complain(
+                NacreError("run.no_shell", "This build has no window (trait GTKShell); build it with GTK and WebKitGTK."))
+        }
+    #endif
+}

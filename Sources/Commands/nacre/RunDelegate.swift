@@ -1,0 +1,140 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+#if GTKShell
+    import Foundation
+    import NacreApp
+    import NacreCore
+    import NacreGTKShell
+    import NacreHTTP
+    import NacreLinux
+    import NacrePage
+    import NacrePlugins
+
+    /// Joins the Linux shell and the app half: what the shell tells goes on in the order in which it came.
+    @MainActor
+    final class RunDelegate: ShellDelegate {
+        private let application: NacreApplication
+        private let folders: AppFolders
+        private let steps: AsyncStream<@Sendable () async -> Void>.Continuation
+
+        /// Starts the app half for this window.
+        static func start(_ options: RunOptions, handle: any ShellHandle) async throws -> RunDelegate {
+            let configuration = options.configuration
+            let log = Log(
+                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
+                sink: StandardErrorSink())
+            let folders = try AppFolders(id: configuration.id, environment: options.environment)
+            let platform = await RunCommand.platform(options, folders, log)
+            let window = AppWindow(
+                deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
+                actions: WindowActions(close: { await handle.close() }, present: { await handle.present() }))
+            if configuration.isDevelopment { await RunDesktop.install(options, log) }
+            let application = try await NacreApplication.start(
+                configuration: configuration, folder: options.folder, folders: folders, platform: platform,
+                window: window)
+            await application.onScripts { pair in await handle.use(Self.scripts(pair)) }
+            return RunDelegate(application, folders)
+        }
+
+        private init(_ application: NacreApplication, _ folders: AppFolders) {
+            self.application = application
+            self.folders = folders
+            let (stream, continuation) = AsyncStream.makeStream(of: (@Sendable () async -> Void).self)
+            steps = continuation
+            Task {
+                for await step in stream { await step() }
+            }
+        }
+
+        private nonisolated static func scripts(_ pair: BridgeScriptPair) -> [UserScript] {
+            [UserScript(source: pair.isolated, world: .bridge), UserScript(source: pair.page, world: .page)]
+        }
+
+        func shellConfiguration(_ options: RunOptions) async throws -> ShellConfiguration {
+            let configuration = application.configuration
+            let endpoint = application.endpoint
+            let origin = configuration.origin.description
+            var result = ShellConfiguration(
+                origin: origin, startURL: origin + "/",
+                proxy: ShellProxy(
+                    port: UInt16(endpoint.port), user: endpoint.user, secret: endpoint.secret,
+                    certificatePEM: endpoint.certificatePEM, certificateHosts: endpoint.hosts),
+                dataFolder: folders.web, cacheFolder: folders.cache)
+            result.userScripts = Self.scripts(await application.scripts())
+            result.bridgeHandler = NacreApplication.bridgeHandler
+            result.eventReceiver = NacreApplication.eventReceiver
+            result.phone = options.isPhone
+            result.developer = configuration.isDevelopment
+            result.windowStateFile = folders.windowState
+            return result
+        }
+
+        // MARK: ShellDelegate
+
+        func bridgeMessage(_ json: String, pageLoad: UInt64) async -> String {
+            await application.bridgeMessage(json, pageLoad: pageLoad)
+        }
+
+        func pageLoadStarted(_ pageLoad: UInt64) {
+            steps.yield { [application] in await application.pageLoadStarted(pageLoad) }
+        }
+
+        func pageReady(_ pageLoad: UInt64) { steps.yield { [application] in await application.pageReady() } }
+
+        func openLinks(_ links: [String]) { steps.yield { [application] in await application.openLinks(links) } }
+
+        func openExternally(_ url: String) { Task { [application] in await application.openExternally(url) } }
+
+        func webProcessCrashed(_ reason: ShellCrash) {}
+
+        func networkProcessLost() {}
+
+        func windowWillClose() async { await application.stop() }
+
+        func activated() { steps.yield { [application] in await application.becomes(active: true) } }
+
+        func deactivated() { steps.yield { [application] in await application.becomes(active: false) } }
+
+        func backRequested(canGoBack: Bool) async -> Bool { await application.backRequested(canGoBack: canGoBack) }
+
+        // The page channel's own answers come from this process, so that a new load is worth a try at any time.
+        func canRetry(_ page: ShellPage) async -> Bool { true }
+    }
+
+    /// The `.desktop` file of a development run, by which its links find it.
+    enum RunDesktop {
+        /// What a link that starts the app must find again in its environment.
+        private static let kept = [
+            "NACRE_ENV", "NACRE_LOG", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME", "MOBILE_DEV_SERVER_URL",
+            "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
+            "WEBKIT_INSPECTOR_HTTP_SERVER",
+        ]
+
+        /// Never in the way of the run: what fails is said, and links then do not reach the app.
+        static func install(_ options: RunOptions, _ log: Log) async {
+            let configuration = options.configuration
+            do throws(NacreError) {
+                let variables = kept.compactMap { name in
+                    options.environment[name].flatMap { $0.isEmpty ? nil : "\(name)=\($0)" }
+                }
+                let program = try executable()
+                let entry = try DesktopEntry(
+                    applicationID: configuration.id, name: configuration.name,
+                    command: (variables.isEmpty ? [] : ["/usr/bin/env"] + variables) + [program, "run", options.folder],
+                    schemes: [configuration.scheme], iconName: configuration.id)
+                for line in try await DesktopInstaller().install(entry) {
+                    log.info("desktop.entry", ["done": .string(line)])
+                }
+            } catch {
+                log.warning("desktop.entry", ["reason": .string(error.message)])
+            }
+        }
+
+        private static func executable() throws(NacreError) -> String {
+            guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
+                throw NacreError("desktop.program", "The path of this program cannot be found, so links cannot start it.")
+            }
+            return path
+        }
+    }
+#endif

@@ -1,0 +1,65 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import Foundation
+import NacreApp
+import NacreCore
+
+/// What `nacre run` was asked for.
+struct RunOptions {
+    static let usage = "usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]"
+
+    /// The folder of `nacre.json`, absolute.
+    let folder: String
+    let links: [String]
+    let isPhone: Bool
+    let configuration: AppConfiguration
+    let environment: [String: String]
+
+    /// Reads arguments and the folder's `nacre.json`.
+    ///
+    /// - Throws: `usage` or `configuration.*`.
+    init(_ arguments: [String], _ environment: [String: String]) throws(NacreError) {
+        var environment = environment
+        var folders: [String] = []
+        var links: [String] = []
+        var isPhone = false
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--dev-server":
+                guard let value = rest.popFirst() else {
+                    throw NacreError("usage", "--dev-server needs an address such as http://localhost:5173. \(Self.usage)")
+                }
+                environment["MOBILE_DEV_SERVER_URL"] = value
+            case "--phone": isPhone = true
+            case _ where argument.hasPrefix("-"):
+                throw NacreError("usage", "\(argument) is not an option of run. \(Self.usage)")
+            // The desktop hands links over as they are; which are the app's own is decided where they arrive.
+            case _ where Self.isLink(argument): links.append(argument)
+            case "": break
+            default: folders.append(argument)
+            }
+        }
+        guard folders.count <= 1 else { throw NacreError("usage", "run takes one folder. \(Self.usage)") }
+        folder = URL(fileURLWithPath: folders.first ?? ".").standardizedFileURL.path
+        self.links = links
+        self.isPhone = isPhone
+        self.environment = environment
+        let file = folder + "/nacre.json"
+        guard let content = FileManager.default.contents(atPath: file) else {
+            throw NacreError(
+                "configuration.file", "There is no \(file) to read; name the folder that holds the app's nacre.json.")
+        }
+        // What runs from a folder is being developed, unless it is said to be a release.
+        configuration = try AppConfiguration(
+            parsing: String(decoding: content, as: UTF8.self), file: file, environment: environment,
+            isDevelopment: (environment["NACRE_ENV"] ?? "development") == "development")
+    }
+
+    private static func isLink(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), let first = text.unicodeScalars.first,
+            first.properties.isAlphabetic
+        else { return false }
+        return text[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+.-".contains($0)) }
+    }
+}

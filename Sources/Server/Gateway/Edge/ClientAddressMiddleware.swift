@@ -1,0 +1,28 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreHTTP
+import NacreRouting
+
+/// Finds the client's address behind proxies that are trusted, and believes nobody else.
+struct ClientAddressMiddleware: Middleware {
+    let trustedProxies: Set<String>
+
+    func respond(
+        to request: HTTPRequest, context: RequestContext, next: any HTTPResponder
+    ) async throws -> HTTPResponse {
+        var context = context
+        context.clientAddress = Self.address(
+            peer: context.clientAddress, forwarded: request.fields.tokens("X-Forwarded-For"), trusted: trustedProxies)
+        return try await next.respond(to: request, context: context)
+    }
+
+    /// The last address of the chain that no trusted proxy vouches for: what stands left of it may be invented.
+    static func address(peer: String, forwarded: [String], trusted: Set<String>) -> String {
+        var address = peer
+        for hop in forwarded.reversed() {
+            guard trusted.contains(address) else { break }  // guard: trusted-proxy
+            address = hop
+        }
+        return address
+    }
+}

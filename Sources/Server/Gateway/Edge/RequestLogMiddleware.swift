@@ -1,0 +1,71 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreRouting
+
+/// Writes one record per request and turns thrown errors into answers. Queries never reach the log.
+struct RequestLogMiddleware: Middleware {
+    let log: Log
+    let time: any TimeSource
+
+    func respond(
+        to request: HTTPRequest, context: RequestContext, next: any HTTPResponder
+    ) async throws -> HTTPResponse {
+        let began = time.now
+        do {
+            let response = try await next.respond(to: request, context: context)
+            record(request, context, response.status, began)
+            return response
+        } catch is CancellationError {
+            log.info("request.client_gone", fields(request, context, began))
+            throw CancellationError()
+        } catch {
+            let response = Self.answer(to: error, request: context.id)
+            log.error(
+                "request.failed",
+                [
+                    "request": .string(context.id), "method": .string(request.method.rawValue),
+                    "path": .string(request.path), "error": .string("\(error)"),
+                ])
+            record(request, context, response.status, began)
+            return response
+        }
+    }
+
+    private func fields(
+        _ request: HTTPRequest, _ context: RequestContext, _ began: Instant
+    ) -> KeyValuePairs<String, JSONValue> {
+        [
+            "request": .string(context.id), "method": .string(request.method.rawValue), "path": .string(request.path),
+            "client": .string(context.clientAddress), "milliseconds": JSONValue((time.now - began).inMilliseconds),
+        ]
+    }
+
+    private func record(
+        _ request: HTTPRequest, _ context: RequestContext, _ status: HTTPStatus, _ began: Instant
+    ) {
+        log.info(
+            "request.done",
+            [
+                "request": .string(context.id), "method": .string(request.method.rawValue),
+                "path": .string(request.path), "status": JSONValue(status.rawValue),
+                "client": .string(context.clientAddress), "milliseconds": JSONValue((time.now - began).inMilliseconds),
+            ])
+    }
+
+    private static func answer(to error: any Error, request: String) -> HTTPResponse {
+        switch (error as? NacreError)?.code.rawValue {
+        case "http.body_too_large":
+            return .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
+        case "database.busy", "database.disk_full", "database.io":
+            return .failure(
+                .serviceUnavailable, code: "storage_unavailable",
+                message: "The server cannot store anything at the moment; try again shortly.")
+        default:
+            return .failure(
+                .internalServerError, code: "internal",
+                message: "Something went wrong on the server. Report the number \(request) if it happens again.")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreRouting
+import NacreSessions
+
+/// Who sends a request, and whether a request that changes something was meant by them.
+struct SessionGate: Sendable {
+    /// Who sends a request.
+    enum Sender: Sendable {
+        /// A session, and the cookie field that slides its window, where it is time.
+        case session(Session, cookie: String?)
+        /// No session was presented, or none that is known.
+        case nobody
+        /// The presented session has just ended.
+        case ended(reason: String)
+    }
+
+    static let tokenField = "X-CSRFToken"
+
+    let keeper: SessionKeeper
+    let cookie: SessionCookie
+    let window: Duration
+    let origins: [Origin]
+
+    func sender(of request: HTTPRequest) async throws -> Sender {
+        guard let handle = cookie.handle(in: request.fields.values("Cookie")) else { return .nobody }
+        switch try await keeper.check(handle) {
+        case .valid(let session, let renewsCookie):
+            return .session(session, cookie: renewsCookie ? cookie.set(handle, age: window) : nil)
+        case .absent: return .nobody
+        case .ended(let reason): return .ended(reason: reason)
+        }
+    }
+
+    /// Whether a request with this session's cookie was written by a page that may: it carries the session's CSRF token,
+    /// or the browser says that it comes from exactly one of our origins. Reading is always allowed.
+    func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
+        guard request.method.isUnsafe else { return true }
+        let tokens = request.fields.values(Self.tokenField)
+        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }  // guard: csrf-token
+        let stated = request.fields.values("Origin")
+        return stated.count == 1 && origins.contains { $0.description == stated[0] }  // guard: csrf-origin
+    }
+
+    /// The answer to a request without a session (SE-4).
+    func refusal(_ sender: Sender) -> HTTPResponse {
+        var response: HTTPResponse
+        if case .ended(let reason) = sender {
+            response = .failure(
+                .unauthorized, code: "session.ended",
+                message: "Your session has ended (\(reason)); sign in again.")
+        } else {
+            response = .failure(.unauthorized, code: "session.absent", message: "You are not signed in; sign in first.")
+        }
+        response.fields.append("Set-Cookie", cookie.removal)
+        return response
+    }
+
+    static var csrfRefusal: HTTPResponse {
+        .failure(
+            .forbidden, code: "csrf.failed",
+            message: "This request carries neither the session's X-CSRFToken nor the Origin of this site; "
+                + "get a token from /api/v1.0/csrf/.")
+    }
+}

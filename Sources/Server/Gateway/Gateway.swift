@@ -1,0 +1,80 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreCore
+package import NacreCrypto
+package import NacreDatabase
+package import NacreHTTP
+package import NacreRouting
+import NacreSessions
+
+/// The gateway: sign-in through the system browser, sessions, and the way to the upstream.
+package struct Gateway: HTTPResponder {
+    /// What the gateway needs from outside.
+    package struct Parts: Sendable {
+        package var database: Database
+        /// Seals tokens at rest.
+        package var sealing: SealingKey
+        /// Signs identities (ES256).
+        package var identityKey: PrivateKey
+        /// To the identity provider.
+        package var providerTransport: any HTTPTransport
+        /// To the upstream.
+        package var upstreamTransport: any HTTPTransport
+        /// The web bundle, where one is served.
+        package var bundle: StaticBundle?
+        /// False while the server stops, so that no new work is sent here.
+        package var isAccepting: @Sendable () -> Bool = { true }
+        package var time: any TimeSource
+        package var random: any RandomSource
+        package var log: Log
+
+        package init(
+            database: Database, sealing: SealingKey, identityKey: PrivateKey, providerTransport: any HTTPTransport,
+            upstreamTransport: any HTTPTransport, bundle: StaticBundle? = nil, time: any TimeSource,
+            random: any RandomSource, log: Log
+        ) {
+            self.database = database
+            self.sealing = sealing
+            self.identityKey = identityKey
+            self.providerTransport = providerTransport
+            self.upstreamTransport = upstreamTransport
+            self.bundle = bundle
+            self.time = time
+            self.random = random
+            self.log = log
+        }
+    }
+
+    private let core: GatewayCore
+    private let chain: any HTTPResponder
+
+    package init(_ configuration: GatewayConfiguration, _ parts: Parts) {
+        let core = GatewayCore(configuration, parts)
+        self.core = core
+        let logged = RequestLogMiddleware(log: parts.log, time: parts.time).wrapping(core.router)
+        chain = ClientAddressMiddleware(trustedProxies: Set(configuration.trustedProxies)).wrapping(logged)
+    }
+
+    /// Brings the tables up to date; call it once before the first request.
+    package func prepare() async throws {
+        try await core.sessions.prepare()
+        try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
+    }
+
+    /// Removes what has expired; call it every few minutes.
+    package func sweep() async throws {
+        let removed = try await core.sessions.removeExpired()
+        let now = core.parts.time.now
+        try await core.parts.database.write { sql in
+            try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])
+            try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
+            try sql.execute(
+                "DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
+        }
+        if removed > 0 { core.parts.log.info("sessions.expired", ["count": JSONValue(removed)]) }
+    }
+
+    package func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {
+        try await chain.respond(to: request, context: context)
+    }
+}

@@ -1,0 +1,76 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreRouting
+import NacreSessions
+
+/// The parts of the gateway, put together once; its routes are the extensions of this type.
+struct GatewayCore: Sendable {
+    let configuration: GatewayConfiguration
+    let parts: Gateway.Parts
+    let sessions: SessionStore
+    let gate: SessionGate
+    let party: RelyingParty
+    let pending: PendingStore
+    let tokens: HandOffTokens
+    let exchanges: RateLimiter
+    let identity: IdentityIssuer
+    let proxy: ReverseProxy?
+
+    init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
+        self.configuration = configuration
+        self.parts = parts
+        let (time, random) = (parts.time, parts.random)
+        sessions = SessionStore(
+            database: parts.database, sealing: parts.sealing, policy: configuration.sessions, time: time,
+            random: random)
+        party = RelyingParty(
+            configuration.oidc, redirectURI: configuration.redirectURI, transport: parts.providerTransport,
+            time: time, random: random)
+        let keeper = SessionKeeper(
+            store: sessions, methods: [OIDCMethod(party)], time: time, log: parts.log.labelled("sessions"))
+        gate = SessionGate(
+            keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),
+            window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins)
+        pending = PendingStore(database: parts.database, sealing: parts.sealing, time: time, random: random)
+        tokens = HandOffTokens(
+            database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
+        exchanges = RateLimiter(perMinute: configuration.exchangesPerMinute, time: time)
+        let identity = IdentityIssuer(
+            key: parts.identityKey, issuer: configuration.publicOrigin.description, time: time, random: random)
+        self.identity = identity
+        let gate = gate
+        proxy = configuration.upstream.map {
+            ReverseProxy(
+                upstream: $0, publicOrigin: configuration.publicOrigin, transport: parts.upstreamTransport,
+                gate: gate, identity: identity, time: time, log: parts.log.labelled("upstream"))
+        }
+    }
+
+    /// Our own addresses, then the upstream's, then the web bundle's.
+    var router: Router {
+        Router { routes in
+            routes.get("/api/v1.0/authenticate/") { try await authenticate($0, $1) }
+            routes.get("/api/v1.0/callback/") { try await callback($0, $1) }
+            routes.post("/api/v1.0/mobile/auth/exchange/") { try await exchange($0, $1) }
+            routes.get("/api/v1.0/logout/") { try await logout($0, $1) }
+            routes.get("/api/v1.0/logout-callback/") { try await logoutReturn($0, $1) }
+            routes.post("/api/v1.0/mobile/auth/logout/") { try await mobileLogout($0, $1) }
+            routes.post("/api/v1.0/backchannel-logout/") { try await backchannelLogout($0, $1) }
+            routes.get("/api/v1.0/csrf/") { try await csrf($0, $1) }
+            routes.get("/api/v1.0/config/") { request, _ in config() }
+            routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
+            routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
+            routes.get("/readyz") { _, _ in await ready() }
+            routes.get("/.well-known/jwks.json") { _, _ in keys() }
+            routes.fallback = { try await elsewhere($0, $1) }
+        }
+    }
+
+    private func elsewhere(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
+        if let proxy, proxy.serves(request.path) { return try await proxy.respond(to: request, context: context) }
+        if let bundle = parts.bundle { return await bundle.respond(to: request) }
+        return .failure(.notFound, code: "not_found", message: "There is nothing at this address.")
+    }
+}

@@ -1,0 +1,124 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreRouting
+import NacreSessions
+
+/// Passes requests on to the upstream, both bodies streaming, with the identity of the session in front.
+struct ReverseProxy: Sendable {
+    let upstream: UpstreamConfiguration
+    let publicOrigin: Origin
+    let transport: any HTTPTransport
+    let gate: SessionGate
+    let identity: IdentityIssuer
+    let time: any TimeSource
+    let log: Log
+
+    /// Whether this path is the upstream's.
+    func serves(_ path: String) -> Bool { upstream.prefixes.contains { path.hasPrefix($0) } }
+
+    func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {
+        guard ProxyPath.isPlain(request.path) else {  // guard: proxy-path
+            return .failure(.badRequest, code: "path.malformed", message: "The path of this request has dot segments.")
+        }
+        guard request.fields.tokens("Upgrade").isEmpty else {
+            return .failure(
+                HTTPStatus(rawValue: 501), code: "upgrade.unsupported",
+                message: "This gateway does not pass WebSockets on yet; use server-sent events.")
+        }
+        let sender = try await gate.sender(of: request)
+        var outgoing = request
+        prepare(&outgoing, context)
+        var renewal: String?
+        if case .session(let session, let cookie) = sender {
+            guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: proxy-csrf
+            renewal = cookie
+            try identity.identify(session, to: upstream.audience, in: &outgoing.fields)
+        } else {
+            let isOpen = upstream.anonymousPrefixes.contains { request.path.hasPrefix($0) }
+            guard isOpen else { return gate.refusal(sender) }  // guard: proxy-session
+        }
+        var response = try await forward(outgoing)
+        if let renewal { response.fields.append("Set-Cookie", renewal) }
+        return response
+    }
+
+    private func prepare(_ request: inout HTTPRequest, _ context: RequestContext) {
+        request.fields.removeHopByHop()
+        request.fields.removeAll(where: IdentityIssuer.isOurs)
+        let cookies = CookieFields.text(request.fields.values("Cookie"), without: Self.isOurCookie)
+        request.fields["Cookie"] = cookies
+        request.fields["X-CSRFToken"] = nil
+        request.scheme = upstream.origin.scheme
+        request.authority = upstream.origin.authority
+        request.fields["X-Forwarded-For"] = context.clientAddress
+        request.fields["X-Forwarded-Proto"] = publicOrigin.scheme
+        request.fields["X-Forwarded-Host"] = publicOrigin.authority
+        request.fields["X-Request-Id"] = context.id
+    }
+
+    /// Our cookies open sessions: the upstream neither sees nor sets them.
+    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }  // guard: own-cookies
+
+    private func forward(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let timeout = { @Sendable in NacreError("upstream.timeout", "The application takes too long to answer.") }
+        do {
+            let response = try await withTimeLimit(upstream.timeLimit, time: time, timeout: timeout) {
+                try await transport.send(request)
+            }
+            return cleaned(response)
+        } catch let error as NacreError {
+            log.warning("upstream.failed", ["path": .string(request.path), "error": .string(error.description)])
+            return Self.answer(to: error)
+        }
+    }
+
+    private func cleaned(_ upstream: HTTPResponse) -> HTTPResponse {
+        var response = upstream
+        response.fields.removeHopByHop()
+        response.fields.removeAll { $0.hasPrefix("x-nacre-") }
+        let cookies = response.fields.values("Set-Cookie").filter { cookie in
+            !Self.isOurCookie(cookie.prefix { $0 != "=" }.trimmingSpaces())
+        }
+        response.fields["Set-Cookie"] = nil
+        for cookie in cookies { response.fields.append("Set-Cookie", cookie) }
+        // A 101 that nobody asked for has no place here.
+        response.upgrade = nil
+        return response
+    }
+
+    private static func answer(to error: NacreError) -> HTTPResponse {
+        switch error.code.rawValue {
+        case "upstream.timeout", "transport.timeout":
+            .failure(
+                .gatewayTimeout, code: "upstream.timeout",
+                message: "The application behind this gateway takes too long to answer; try again shortly.")
+        case "transport.unreachable":
+            .failure(
+                .badGateway, code: "upstream.unreachable",
+                message: "The application behind this gateway cannot be reached; try again shortly.")
+        case "transport.tls":
+            .failure(
+                .badGateway, code: "upstream.tls",
+                message: "The application behind this gateway has no valid certificate.")
+        case "http.body_too_large":
+            .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
+        default:
+            .failure(
+                .badGateway, code: "upstream.protocol",
+                message: "The application behind this gateway gave no valid answer; try again shortly.")
+        }
+    }
+}
+
+/// Paths that mean the same to us and to whatever stands behind us.
+enum ProxyPath {
+    /// Whether the path has no dot segments, also not after decoding, so that a prefix cannot be left again.
+    static func isPlain(_ path: String) -> Bool {
+        guard path.hasPrefix("/"), let decoded = PercentEncoding.decode(path), !decoded.utf8.contains(0) else {
+            return false
+        }
+        return !decoded.split(whereSeparator: { $0 == "/" || $0 == "\\" }).contains { $0 == "." || $0 == ".." }
+    }
+}

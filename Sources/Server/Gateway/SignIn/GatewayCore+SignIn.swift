@@ -1,0 +1,156 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreRouting
+import NacreSessions
+
+extension GatewayCore {
+    /// The cookie that names a browser while it is between us and the provider.
+    var browserCookie: SessionCookie {
+        SessionCookie(name: "nacre_browser", path: "/api/v1.0/", secure: gate.cookie.secure)
+    }
+
+    /// The cookie that lets a system browser sign out the session it handed to the app of this scheme, and nothing else.
+    func appCookie(_ scheme: String) -> SessionCookie {
+        SessionCookie(name: "nacre_app_\(scheme)", path: "/api/v1.0/", secure: gate.cookie.secure)
+    }
+
+    func handOff(_ scheme: String, flow: String?, _ request: HTTPRequest) -> HandOff {
+        HandOff(
+            scheme: scheme, flow: flow, language: .init(request.fields), name: configuration.name,
+            random: parts.random)
+    }
+
+    /// `GET /api/v1.0/authenticate/` (HO-1): sends the browser to the provider and remembers what it left for.
+    func authenticate(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
+        let wish: SignInRequest
+        do { wish = try SignInRequest(query: request.query, kind: .signIn, configuration) } catch {
+            return refusal(error, request)
+        }
+        let state = parts.random.token()
+        do {
+            let departure = try await party.departure(state: state)
+            var record = PendingRecord(
+                kind: .signIn, scheme: wish.scheme, challenge: wish.challenge, flow: wish.flow, returnTo: wish.returnTo)
+            (record.nonce, record.verifier) = (departure.nonce, departure.verifier)
+            let browser = try await browserName(request)
+            try await pending.add(record, state: state, browser: browser)
+            var response = HTTPResponse.redirect(to: departure.location)
+            response.fields.append("Set-Cookie", browserCookie.set(browser, age: .seconds(900)))
+            return response
+        } catch let error as NacreError {
+            parts.log.error("sign_in.cannot_start", ["error": .string(error.description)])
+            return outage(error, request, wish.scheme.map { handOff($0, flow: wish.flow, request) }, wish.returnTo)
+        }
+    }
+
+    /// The browser's present name when it has round trips open, else a new one: a planted name is not taken over.
+    func browserName(_ request: HTTPRequest) async throws -> String {
+        if let name = browserCookie.handle(in: request.fields.values("Cookie")), try await pending.knows(browser: name)
+        {
+            return name
+        }
+        return parts.random.token()
+    }
+
+    /// `GET /api/v1.0/callback/` (HO-2 … HO-5): the browser comes back from the provider.
+    func callback(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
+        let query = FormFields(decoding: request.query ?? "") ?? FormFields()
+        let renamed = parts.random.token()
+        guard let state = query["state"], query.values("state").count == 1,
+            let browser = browserCookie.handle(in: request.fields.values("Cookie"))
+        else { return unknownSignIn(request) }
+        let (record, othersRemain) = try await pending.take(.signIn, state: state, browser: browser, renamed: renamed)
+        var response: HTTPResponse
+        if let record {
+            response = try await arrive(record, query, request)
+        } else {
+            parts.log.notice("sign_in.unknown_state", ["request": .string(context.id)])
+            response = unknownSignIn(request)
+        }
+        // The name is cycled whatever came of it; without other round trips there is nothing left to name.
+        response.fields.append(
+            "Set-Cookie", othersRemain ? browserCookie.set(renamed, age: .seconds(900)) : browserCookie.removal)
+        return response
+    }
+
+    private func arrive(
+        _ record: PendingRecord, _ query: FormFields, _ request: HTTPRequest
+    ) async throws -> HTTPResponse {
+        let way = record.scheme.map { handOff($0, flow: record.flow, request) }
+        let language = GatewayPage.Language(request.fields)
+        do {
+            guard try await party.accepts(responseIssuer: query["iss"]) else {
+                throw NacreError("oidc.response_issuer", "The answer names another identity provider.")
+            }
+            if let error = query["error"] {
+                parts.log.notice("sign_in.refused", ["error": .string(String(error.prefix(60)))])
+                return refused(error, way, request, record)
+            }
+            guard let code = query["code"], !code.isEmpty else {
+                throw NacreError("oidc.response", "The identity provider's answer has no code.")
+            }
+            let person = try await party.arrival(code: code, nonce: record.nonce, verifier: record.verifier)
+            if let way, let scheme = record.scheme, let challenge = record.challenge {
+                return try await handOver(person, way, scheme: scheme, challenge: challenge, request)
+            }
+            return try await signInHere(person, record, request)
+        } catch let error as NacreError where !error.code.rawValue.hasPrefix("database.") {
+            parts.log.error("sign_in.failed", ["error": .string(error.description)])
+            if Self.isOutage(error) { return outage(error, request, way, record.returnTo ?? "/") }
+            let reason = language.text(
+                "The sign-in service's answer could not be accepted. Please try again.",
+                "La réponse du service de connexion n’a pas pu être acceptée. Veuillez réessayer.")
+            return way?.failure("login_failed", reason: reason)
+                ?? problem(request, .badGateway, code: "login_failed", text: reason, retry: record.returnTo)
+        }
+    }
+
+    /// The app's session waits without a handle; the page takes the one-time token to the app.
+    private func handOver(
+        _ person: Authentication, _ way: HandOff, scheme: String, challenge: String, _ request: HTTPRequest
+    ) async throws -> HTTPResponse {
+        let (session, browserHandle) = try await sessions.beginWaiting(
+            person, device: Self.device(request), lifetime: configuration.tokenLifetime + .seconds(5))
+        let token = try await tokens.issue(session: session.id, challenge: challenge)
+        var response = way.success(token: token)
+        response.fields.append(
+            "Set-Cookie", appCookie(scheme).set(browserHandle, age: configuration.sessions.idle))
+        parts.log.info("sign_in.handed_off", ["session": .string(session.id), "scheme": .string(scheme)])
+        return response
+    }
+
+    private func signInHere(
+        _ person: Authentication, _ record: PendingRecord, _ request: HTTPRequest
+    ) async throws -> HTTPResponse {
+        let old = gate.cookie.handle(in: request.fields.values("Cookie"))
+        let (session, handle) = try await sessions.begin(person, device: Self.device(request), replacing: old)
+        var response = HTTPResponse.redirect(to: record.returnTo ?? "/")
+        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: configuration.sessions.idle))
+        parts.log.info("sign_in.done", ["session": .string(session.id)])
+        return response
+    }
+
+    private func refused(
+        _ error: String, _ way: HandOff?, _ request: HTTPRequest, _ record: PendingRecord
+    ) -> HTTPResponse {
+        let language = GatewayPage.Language(request.fields)
+        let cancelled = error == "access_denied"
+        let reason =
+            cancelled
+            ? language.text("Nothing was changed.", "Rien n’a été modifié.")
+            : language.text(
+                "The sign-in service refused. Please try again.",
+                "Le service de connexion a refusé. Veuillez réessayer.")
+        if let way { return way.failure(cancelled ? "access_denied" : "login_failed", reason: reason) }
+        return problem(
+            request, cancelled ? .ok : .badGateway, code: cancelled ? "access_denied" : "login_failed", text: reason,
+            retry: record.returnTo)
+    }
+
+    /// The name under which a session stands in the list of sessions.
+    static func device(_ request: HTTPRequest) -> String? {
+        request.fields["User-Agent"].map { String($0.prefix(200)) }
+    }
+}

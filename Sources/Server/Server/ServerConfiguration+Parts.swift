@@ -1,0 +1,77 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import Foundation
+import NacreCore
+import NacreCrypto
+import NacreGateway
+import NacreHTTP
+import NacreListener
+import NacreProvider
+import NacreSessions
+
+/// What each part is told.
+extension ServerConfiguration {
+    /// The version of the server half.
+    static let version = "0.1.0"
+    /// The gateway's identifier at the embedded provider.
+    static let embeddedClientID = "nacre"
+
+    var gateway: GatewayConfiguration {
+        var oidc = OIDCConfiguration(
+            issuer: provider.enabled ? provider.issuer : openID.issuer ?? "", clientID: openID.clientID ?? "",
+            clientSecret: openID.clientSecret)
+        oidc.clientAuthentication = .init(rawValue: openID.clientAuthentication) ?? .discovered
+        oidc.scopes = openID.scopes
+        oidc.extraParameters = openID.extraParameters
+        oidc.essentialContexts = openID.essentialLevels
+        oidc.signatureAlgorithm = openID.signAlgorithm
+        var result = GatewayConfiguration(
+            publicOrigin: origin, name: name, environment: isDevelopment ? "development" : "production",
+            version: Self.version, callbackSchemes: schemes, oidc: oidc)
+        result.tokenLifetime = tokenLifetime
+        result.exchangesPerMinute = exchangesPerMinute
+        result.webOrigins = webOrigins
+        result.trustedProxies = trustedProxies
+        result.updateManifest = updateManifest
+        result.sessions = SessionPolicy(
+            idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.upstream = upstream.map { upstream in
+            var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)
+            result.prefixes = upstream.prefixes
+            result.anonymousPrefixes = upstream.anonymous
+            result.timeLimit = upstream.timeout
+            return result
+        }
+        return result
+    }
+
+    func embedded(_ keys: ServerKeys) -> ProviderConfiguration {
+        var client = ProviderClient(
+            id: Self.embeddedClientID, secret: keys.embeddedClientSecret, name: name,
+            redirectURIs: [gateway.redirectURI])
+        client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
+        var result = ProviderConfiguration(clients: [client])
+        result.issuer = provider.issuer
+        result.isDevelopment = isDevelopment
+        result.secret = keys.provider
+        return result
+    }
+
+    func listener() throws(NacreError) -> ListenerConfiguration {
+        var result = ListenerConfiguration(host: listen.host, port: listen.port)
+        if let certificate {
+            func pem(_ path: String, _ key: String) throws(NacreError) -> String {
+                do { return try String(contentsOfFile: path, encoding: .utf8) } catch {
+                    throw NacreError(
+                        "configuration.value",
+                        "\"\(key)\": the file \(path) cannot be read; check the path and who may read it.",
+                        cause: error)
+                }
+            }
+            result.tls = try TLSServerIdentity(
+                certificatePEM: pem(certificate.certificate, "listen.tls.certificate"),
+                privateKeyPEM: pem(certificate.key, "listen.tls.key"))
+        }
+        return result
+    }
+}

@@ -1,0 +1,188 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+public import NacreCore
+import NacreGateway
+import NacreHTTP
+
+extension ServerConfiguration {
+    /// Reads the content of a configuration file (an empty object when there is none) and the environment over it.
+    ///
+    /// `readFile` gives the text of a secret's file. Paths in the file that do not begin with a slash are relative to the
+    /// file's folder. Everything is checked here, so that a wrong setting stops the start.
+    /// - Throws: `configuration.*` with a sentence that names the setting.
+    public init(
+        json: JSONValue, file: String, environment variables: [String: String],
+        readFile: (String) throws -> String
+    ) throws(NacreError) {
+        let environment = EnvironmentReader(variables: variables)
+        var reader = try ConfigurationReader(json, file: file)
+        switch environment.text("NACRE_ENV") ?? "production" {
+        case "production": isDevelopment = false
+        case "development": isDevelopment = true
+        default: throw environment.fault("NACRE_ENV", "must be production or development.")
+        }
+        origin = try Self.origin(&reader, environment, isDevelopment)
+        let dataText = try reader.string("data").map { Self.path($0, besides: file) }
+        guard let data = environment.text("NACRE_DATA") ?? dataText ?? (isDevelopment ? ".nacre" : nil) else {
+            throw reader.fault(
+                "data", "is missing; write the folder for databases and keys, such as \"/var/lib/nacre\".")
+        }
+        self.data = data
+        name = try reader.string("name") ?? name
+        try readListen(&reader, file)
+        try readUpstream(&reader, environment)
+        try readWeb(&reader, file)
+        trustedProxies = try reader.strings("trustedProxies") ?? trustedProxies
+        try readOpenID(&reader, file, environment, readFile)
+        try readProvider(&reader)
+        try readMobile(&reader, environment)
+        try readSessions(&reader, environment)
+        var updates = try reader.object("updates")
+        let manifest = try updates?.string("manifest")
+        updateManifest = environment.text("MOBILE_OTA_MANIFEST_URL") ?? manifest
+        if let updateManifest, (try? WebURL(updateManifest)) == nil {
+            throw reader.fault("updates.manifest", "must be a URL.")
+        }
+        try updates?.finish()
+        try readLog(&reader, environment)
+        stopGrace = try reader.integer("stopGrace", in: 0...600).map { .seconds($0) } ?? stopGrace
+        try reader.finish()
+    }
+
+    /// A path as the file means it: relative to its own folder.
+    static func path(_ path: String, besides file: String) -> String {
+        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+        return file[...slash] + path
+    }
+
+    private static func origin(
+        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader, _ isDevelopment: Bool
+    ) throws(NacreError) -> Origin {
+        let written = try reader.string("origin")
+        guard let text = environment.text("NACRE_ORIGIN") ?? written ?? (isDevelopment ? "http://localhost:8901" : nil)
+        else {
+            throw reader.fault(
+                "origin", "is missing; write where browsers reach the gateway, such as \"https://mail.example.org\".")
+        }
+        let origin: Origin
+        do { origin = try Origin(text) } catch { throw reader.fault("origin", "is wrong: \(error.message)") }
+        guard origin.scheme == "https" || origin.isLoopback else {
+            throw reader.fault("origin", "must be https, because session cookies travel there.")
+        }
+        return origin
+    }
+
+    private static func address(
+        _ reader: inout ConfigurationReader, _ preset: Address
+    ) throws(NacreError) -> Address {
+        Address(
+            host: try reader.string("host") ?? preset.host,
+            port: try reader.integer("port", in: 0...65535).map { Int($0) } ?? preset.port)
+    }
+
+    private mutating func readListen(_ reader: inout ConfigurationReader, _ file: String) throws(NacreError) {
+        // Without a setting the gateway listens where its own origin says, if that is this machine.
+        if origin.isLoopback, origin.scheme == "http" { listen.port = origin.port }
+        guard var object = try reader.object("listen") else { return }
+        listen = try Self.address(&object, listen)
+        if var tls = try object.object("tls") {
+            certificate = Certificate(
+                certificate: Self.path(
+                    try tls.requiredString("certificate", example: "/etc/nacre/chain.pem"), besides: file),
+                key: Self.path(try tls.requiredString("key", example: "/etc/nacre/key.pem"), besides: file))
+            try tls.finish()
+        }
+        try object.finish()
+    }
+
+    private mutating func readUpstream(
+        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        func origin(_ text: String, _ key: String) throws(NacreError) -> Origin {
+            do { return try Origin(text) } catch { throw reader.fault(key, "is wrong: \(error.message)") }
+        }
+        let written = reader.value("upstream")
+        if let text = written?.string {
+            upstream = Upstream(origin: try origin(text, "upstream"))
+        } else if written != nil, var object = try reader.object("upstream") {
+            let text = try object.requiredString("origin", example: "http://127.0.0.1:8000")
+            var upstream = Upstream(origin: try origin(text, "upstream.origin"))
+            upstream.prefixes = try object.strings("prefixes") ?? upstream.prefixes
+            upstream.anonymous = try object.strings("anonymous") ?? upstream.anonymous
+            for prefix in upstream.prefixes + upstream.anonymous where !prefix.hasPrefix("/") {
+                throw object.fault("prefixes", "must be paths that begin with a slash.")
+            }
+            upstream.audience = try object.string("audience")
+            upstream.timeout = try object.integer("timeout", in: 1...3600).map { .seconds($0) } ?? upstream.timeout
+            try object.finish()
+            self.upstream = upstream
+        }
+        if let text = environment.text("NACRE_UPSTREAM") {
+            let place = try origin(text, "upstream")
+            if upstream == nil { upstream = Upstream(origin: place) } else { upstream?.origin = place }
+        }
+    }
+
+    private mutating func readWeb(_ reader: inout ConfigurationReader, _ file: String) throws(NacreError) {
+        guard var object = try reader.object("web") else { return }
+        webPath = try object.string("path").map { Self.path($0, besides: file) }
+        for text in try object.strings("origins") ?? [] {
+            do { webOrigins.append(try Origin(text)) } catch {
+                throw object.fault("origins", "has a wrong entry: \(error.message)")
+            }
+        }
+        try object.finish()
+    }
+
+    private mutating func readMobile(
+        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        var object = try reader.object("mobile")
+        let written = try object?.strings("schemes")
+        schemes =
+            try environment.list("MOBILE_AUTH_CALLBACK_SCHEMES") ?? written ?? (isDevelopment ? ["stmessages"] : [])
+        for scheme in schemes where !GatewayConfiguration.isScheme(scheme) {
+            throw reader.fault(
+                "mobile.schemes",
+                "(MOBILE_AUTH_CALLBACK_SCHEMES) has \"\(scheme)\"; a scheme has lower-case letters, digits, + - . "
+                    + "and begins with a letter.")
+        }
+        let seconds = try object?.integer("tokenTTL", in: 5...600)
+        tokenLifetime =
+            try environment.seconds("MOBILE_AUTH_TOKEN_TTL", in: 5...600) ?? seconds.map { .seconds($0) }
+            ?? tokenLifetime
+        exchangesPerMinute =
+            try object?.integer("exchangesPerMinute", in: 1...100_000).map { Int($0) } ?? exchangesPerMinute
+        try object?.finish()
+    }
+
+    private mutating func readSessions(
+        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        var object = try reader.object("sessions")
+        func age(_ key: String, _ name: String, _ preset: Duration) throws(NacreError) -> Duration {
+            let range: ClosedRange<Int64> = 60...315_360_000
+            let written = try object?.integer(key, in: range)
+            return try environment.seconds(name, in: range) ?? written.map { .seconds($0) } ?? preset
+        }
+        cookieAge = try age("cookieAge", "SESSION_COOKIE_AGE", cookieAge)
+        absoluteAge = try age("absoluteAge", "SESSION_ABSOLUTE_AGE", absoluteAge)
+        revalidateAge = try age("revalidateAge", "SESSION_REVALIDATE_AGE", revalidateAge)
+        graceAge = try age("graceAge", "SESSION_GRACE_AGE", graceAge)
+        try object?.finish()
+    }
+
+    private mutating func readLog(
+        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        var object = try reader.object("log")
+        let written = try object?.string("level")
+        let levels: [LogRecord.Level] = [.debug, .info, .notice, .warning, .error]
+        let name = environment.text("NACRE_LOG_LEVEL") ?? written ?? "info"
+        guard let level = levels.first(where: { $0.name == name }) else {
+            throw reader.fault("log.level", "must be debug, info, notice, warning or error.")
+        }
+        logLevel = level
+        try object?.finish()
+    }
+}

@@ -1,0 +1,135 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+public import NacreCore
+public import NacreHTTP
+
+/// Everything that `nacre serve` is told, from `nacre.server.json` and the environment. The environment wins.
+///
+/// Each field says its key in the file, its name in the environment where it has one, its default and an example.
+public struct ServerConfiguration: Sendable {
+    /// Where something listens.
+    public struct Address: Sendable, Equatable {
+        /// `host`. Default `127.0.0.1`; `0.0.0.0` is every network of the machine.
+        public var host: String
+        /// `port`; 0 takes a free one.
+        public var port: Int
+
+        /// An address of these parts.
+        public init(host: String = "127.0.0.1", port: Int) {
+            self.host = host
+            self.port = port
+        }
+    }
+
+    /// The certificate for serving https without a proxy in front.
+    public struct Certificate: Sendable {
+        /// `listen.tls.certificate`: the chain in PEM.
+        public var certificate: String
+        /// `listen.tls.key`: the private key in PEM.
+        public var key: String
+    }
+
+    /// The identity provider that people sign in at.
+    public struct OpenID: Sendable {
+        /// `oidc.issuer`, `OIDC_OP_URL`: the issuer exactly as the provider writes it. No default; with the embedded
+        /// provider it is that one's. Example `https://auth.example.org/realms/main`.
+        public var issuer: String?
+        /// `oidc.clientID`, `OIDC_RP_CLIENT_ID`. No default.
+        public var clientID: String?
+        /// `oidc.clientSecret`, `OIDC_RP_CLIENT_SECRET`, or a file by `oidc.clientSecretFile`, `OIDC_RP_CLIENT_SECRET_FILE`.
+        /// Default none: a public client.
+        public var clientSecret: String?
+        /// `oidc.clientAuthentication`: `basic`, `post` or `discovered`. Default `discovered`.
+        public var clientAuthentication = "discovered"
+        /// `oidc.scopes`, `OIDC_RP_SCOPES` (separated by spaces). Default `openid email profile`.
+        public var scopes = ["openid", "email", "profile"]
+        /// `oidc.signAlgorithm`, `OIDC_RP_SIGN_ALGO`: the one algorithm of ID tokens: `RS256`, `ES256`, `EdDSA`, or `HS256`
+        /// with the client secret. Default: what the provider's keys say, never HS256.
+        public var signAlgorithm: String?
+        /// `oidc.extraParameters`, `OIDC_AUTH_REQUEST_EXTRA_PARAMS` (a JSON object): further parameters of the
+        /// authorization request. Default none. Example `{"acr_values": "eidas1"}`.
+        public var extraParameters: [String: String] = [:]
+        /// `oidc.essentialLevels`: levels (`acr`) of which one must be reached. Default none.
+        public var essentialLevels: [String] = []
+    }
+
+    /// The embedded OpenID provider.
+    public struct EmbeddedProvider: Sendable {
+        /// `provider.enabled`. Default: in development, when no issuer is set.
+        public var enabled = false
+        /// `provider.issuer`. Default `http://localhost:PORT` of its listener; anything but loopback must be https.
+        public var issuer = "http://localhost:8902"
+        /// `provider.listen`. Default `127.0.0.1:8902`.
+        public var listen = Address(port: 8902)
+    }
+
+    /// The backend behind the gateway.
+    public struct Upstream: Sendable {
+        /// `upstream` as a string, or `upstream.origin`, `NACRE_UPSTREAM`. Example `http://127.0.0.1:8000`.
+        public var origin: Origin
+        /// `upstream.prefixes`: the paths that belong to it. Default `["/api/"]`.
+        public var prefixes = ["/api/"]
+        /// `upstream.anonymous`: those of them that need no session. Default none. Example `["/api/public/"]`.
+        public var anonymous: [String] = []
+        /// `upstream.audience`: the `aud` of the identity token. Default: the origin.
+        public var audience: String?
+        /// `upstream.timeout`, in seconds: how long an answer may take to begin. Default 60.
+        public var timeout: Duration = .seconds(60)
+    }
+
+    /// `NACRE_ENV`: `production` (default) or `development`, which fills in what a developer's machine needs.
+    public var isDevelopment: Bool
+    /// `name`: what the hand-off page calls the application. Default `Nacre`.
+    public var name = "Nacre"
+    /// `origin`, `NACRE_ORIGIN`: where browsers and apps reach the gateway. Needed in production, https except on loopback.
+    /// Default in development `http://localhost:8901`. Example `https://mail.example.org`.
+    public var origin: Origin
+    /// `listen`: the gateway's listener. Default `127.0.0.1:8901`.
+    public var listen = Address(port: 8901)
+    /// `listen.tls`. Default none: a proxy in front ends TLS.
+    public var certificate: Certificate?
+    /// `data`, `NACRE_DATA`: the folder for databases and keys, made for this user alone. Needed in production.
+    /// Default in development `.nacre`. Example `/var/lib/nacre`.
+    public var data: String
+    /// `upstream`. Default none: paths that are not the gateway's are not found.
+    public var upstream: Upstream?
+    /// `web.path`: a folder with a built web bundle that is served under the gateway's own origin. Default none.
+    public var webPath: String?
+    /// `web.origins`: other origins whose pages may use the session cookie and be returned to. Default none.
+    public var webOrigins: [Origin] = []
+    /// `trustedProxies`: addresses whose `X-Forwarded-For` is believed. Default none. Example `["127.0.0.1"]`.
+    public var trustedProxies: [String] = []
+    /// `oidc`.
+    public var openID = OpenID()
+    /// `provider`.
+    public var provider = EmbeddedProvider()
+    /// `mobile.schemes`, `MOBILE_AUTH_CALLBACK_SCHEMES` (a JSON list): schemes of apps that may sign in; empty disables
+    /// mobile sign-in. Default empty; in development `["stmessages"]`.
+    public var schemes: [String] = []
+    /// `mobile.tokenTTL`, `MOBILE_AUTH_TOKEN_TTL`, in seconds: how long a one-time token lives. Default 60.
+    public var tokenLifetime: Duration = .seconds(60)
+    /// `mobile.exchangesPerMinute`: exchanges that one client address may try. Default 20.
+    public var exchangesPerMinute = 20
+    /// `sessions.cookieAge`, `SESSION_COOKIE_AGE`, in seconds: a session ends after so long without use. Default 30 days.
+    public var cookieAge: Duration = .seconds(30 * 86400)
+    /// `sessions.absoluteAge`, `SESSION_ABSOLUTE_AGE`, in seconds: a session ends after so long in any case. Default 365 days.
+    public var absoluteAge: Duration = .seconds(365 * 86400)
+    /// `sessions.revalidateAge`, `SESSION_REVALIDATE_AGE`, in seconds: how often the provider is asked again. Default 12 hours.
+    public var revalidateAge: Duration = .seconds(12 * 3600)
+    /// `sessions.graceAge`, `SESSION_GRACE_AGE`, in seconds: how long a session lives on while the provider cannot be
+    /// asked. Default 24 hours.
+    public var graceAge: Duration = .seconds(24 * 3600)
+    /// `updates.manifest`, `MOBILE_OTA_MANIFEST_URL`: the manifest of the release channel. Default none: no updates.
+    public var updateManifest: String?
+    /// `log.level`, `NACRE_LOG_LEVEL`: `debug`, `info`, `notice`, `warning` or `error`. Default `info`.
+    public var logLevel: LogRecord.Level = .info
+    /// `stopGrace`, in seconds: how long requests may go on after the signal to stop. Default 10.
+    public var stopGrace: Duration = .seconds(10)
+
+    /// The defaults at these places.
+    public init(isDevelopment: Bool, origin: Origin, data: String) {
+        self.isDevelopment = isDevelopment
+        self.origin = origin
+        self.data = data
+    }
+}

@@ -1,0 +1,124 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreHTTP
+import NacreSignIn
+import NacreTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct SignOutTests {
+    private func leaving(_ device: Device) async -> Task<AttemptResult, Never> {
+        let before = device.browser.opened.count
+        let task = Task { await device.flow.signOut() }
+        await eventually("browser") { device.browser.opened.count > before }
+        return task
+    }
+
+    @Test("HO-15: browser, then the server's session with the old cookie, then everything here")
+    func order() async throws {
+        let device = await Device.signedIn()
+        let task = await leaving(device)
+        let url = try WebURL(device.browser.opened.last ?? "")
+        #expect(url.path == "/api/v1.0/logout/")
+        #expect(FormFields(decoding: url.query ?? "")?["mobile_scheme"] == "stmessages")
+        #expect(await device.session.snapshot.state == .signedIn)
+        #expect(device.links.held.count == 1)
+        await device.links.receive("stmessages://logout")
+        let result = await task.value
+        #expect(result.end == .signedOut && !result.sharedSessionMayLiveOn && result.fault == nil)
+        let post = try #require(device.server.requests(to: "/api/v1.0/mobile/auth/logout/").first)
+        #expect(FakeServer.session(post) != nil)
+        #expect(post.fields["X-CSRFToken"]?.hasPrefix("csrf-") == true)
+        #expect(device.server.sessions.isEmpty)
+        let snapshot = await device.session.snapshot
+        #expect(snapshot.state == .signedOut && snapshot.reason == .signedOut && snapshot.profile == nil)
+        #expect(device.disk.state.withLock { $0.secrets["session"] } == nil)
+        #expect(device.disk.attempts.isEmpty && device.links.held.isEmpty && device.links.captureCount == 0)
+    }
+
+    @Test("HO-15: cancelled in the browser, it still signs out here, and says what may live on")
+    func cancelled() async {
+        let device = await Device.signedIn()
+        let task = await leaving(device)
+        await device.flow.cancel()
+        let result = await task.value
+        #expect(result.end == .signedOut && result.sharedSessionMayLiveOn)
+        let snapshot = await device.session.snapshot
+        #expect(snapshot.state == .signedOut && snapshot.notice != nil)
+        #expect(device.server.sessions.isEmpty)
+    }
+
+    @Test("HO-15: a browser that never answers is not waited for beyond 20 seconds")
+    func silence() async {
+        let device = await Device.signedIn()
+        let task = await leaving(device)
+        device.time.advance(by: .seconds(20))
+        let result = await task.value
+        #expect(result.end == .signedOut && result.sharedSessionMayLiveOn)
+    }
+
+    @Test("HO-15, SE-5: offline it signs out here at once; the server part is kept, sealed, and retried")
+    func offline() async {
+        let device = await Device.signedIn()
+        device.server.change { $0.online = false }
+        device.browser.goAway()
+        let result = await device.flow.signOut()
+        #expect(result.end == .signedOut && result.sharedSessionMayLiveOn)
+        #expect(await device.session.snapshot.state == .signedOut)
+        #expect(device.disk.revocations.count == 1)
+        #expect(device.server.sessions.count == 1)
+        let id = device.server.sessions.first ?? ""
+        #expect(!String(decoding: device.disk.attemptBytes, as: UTF8.self).contains(id))
+        // The next process, online again.
+        device.server.change { $0.online = true }
+        let second = device.restarted()
+        await second.launch()
+        await eventually("revoked") { device.server.sessions.isEmpty && device.disk.revocations.isEmpty }
+        #expect(await second.session.snapshot.state == .signedOut)
+    }
+
+    @Test("SE-5: a revocation the server does not take is tried again in this process too")
+    func retried() async {
+        let device = await Device.signedIn()
+        device.server.change { $0.online = false }
+        device.browser.goAway()
+        _ = await device.flow.signOut()
+        device.server.change { $0.online = true }
+        await eventually("revoked") {
+            device.time.advance(by: .seconds(10))
+            return device.disk.revocations.isEmpty && device.server.sessions.isEmpty
+        }
+    }
+
+    @Test("SE-2, SE-5: a full disk keeps nobody signed in who wants to leave")
+    func diskFull() async {
+        let device = await Device.signedIn()
+        device.disk.change { $0.isFull = true }
+        let result = await device.flow.signOut()
+        #expect(result.end == .signedOut && result.fault != nil)
+        #expect(await device.session.snapshot.state == .signedOut)
+        #expect(device.server.sessions.isEmpty)
+    }
+
+    @Test("Signing out when nobody is signed in opens no browser")
+    func nobody() async {
+        let device = Device()
+        await device.launch()
+        #expect(await device.flow.signOut().end == .signedOut)
+        #expect(device.browser.opened.isEmpty)
+    }
+
+    @Test("HO-12: after a sign-out the next sign-in is a new attempt with nothing of the old one")
+    func switchAccount() async throws {
+        let device = await Device.signedIn()
+        let task = await leaving(device)
+        await device.links.receive("stmessages://logout")
+        _ = await task.value
+        #expect(await device.signIn().end == .signedIn)
+        let challenges = try device.browser.opened.compactMap {
+            FormFields(decoding: try WebURL($0).query ?? "")?["code_challenge"]
+        }
+        #expect(Set(challenges).count == 2)
+    }
+}

@@ -1,0 +1,50 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+// What is measured inside the page. Each function answers milliseconds, or calls per second.
+
+globalThis.bench = {
+  /** One large body, read to its end as it arrives. */
+  async download(url, bytes) {
+    const start = performance.now()
+    const response = await fetch(url, { cache: 'no-store' })
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+    const reader = response.body.getReader()
+    let seen = 0
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      seen += value.length
+    }
+    if (seen !== bytes) throw new Error(`${seen} bytes of ${bytes}`)
+    return performance.now() - start
+  },
+
+  /** Many small answers asked for at once, each read and checked. */
+  async small(base, count) {
+    const start = performance.now()
+    const answers = await Promise.all(Array.from({ length: count }, async (_, i) => {
+      const response = await fetch(`${base}${i}.json`, { cache: 'no-store' })
+      return (await response.json()).number
+    }))
+    const time = performance.now() - start
+    answers.forEach((number, i) => { if (number !== i) throw new Error(`answer ${number} to request ${i}`) })
+    return time
+  },
+
+  /** Round trips one after the other for `seconds`: per second. */
+  async oneByOne(call, seconds) {
+    const start = performance.now()
+    let count = 0
+    while (performance.now() - start < seconds * 1000) {
+      await call()
+      count += 1
+    }
+    return count / (performance.now() - start) * 1000
+  },
+
+  /** `count` round trips at once: per second. */
+  async atOnce(call, count) {
+    const start = performance.now()
+    await Promise.all(Array.from({ length: count }, () => call()))
+    return count / (performance.now() - start) * 1000
+  }
+}

@@ -1,0 +1,106 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreCrypto
+import NacreHTTP
+import NacreTesting
+import Testing
+
+@Suite("Wrong passwords")
+struct ThrottleTests {
+    @Test("After ten wrong passwords an account answers 429 with Retry-After, to the right password too")
+    func perAccount() async throws {
+        let world = try await ProviderWorld()
+        for number in 0..<10 {
+            let browser = world.browser(address: "192.0.2.\(number)")
+            let answer = try await browser.submit(try await browser.authorize(), password: "wrong")
+            #expect(answer.status.rawValue == 422)
+        }
+        let browser = world.browser(address: "192.0.2.99")
+        let page = try await browser.authorize()
+        world.time.advance(by: .seconds(100))
+        let answer = try await browser.submit(page)
+        #expect(answer.status == .tooManyRequests)
+        #expect(answer.fields["Retry-After"] == "500")
+        #expect(answer.text.contains("wait 9 minutes"))
+        #expect(answer.isForm)
+        #expect(try await world.browser().signIn(username: "bruno", password: "bruno-password-1").member("code") != nil)
+        world.time.advance(by: .seconds(500))
+        #expect(try await browser.submit(page).member("code") != nil)
+    }
+
+    @Test("A lock never keeps out a device that the account knows, and the device has a limit of its own")
+    func knownDevice() async throws {
+        let world = try await ProviderWorld()
+        let known = world.browser(address: "192.0.2.1")
+        _ = try await known.signIn()
+        let page = try await known.authorize(["prompt": "login"])
+        for number in 0..<40 {
+            let browser = world.browser(address: number % 2 == 0 ? "192.0.2.1" : "192.0.2.\(number)")
+            _ = try await browser.submit(try await browser.authorize(), password: "wrong")
+        }
+        #expect(try await known.submit(page).member("code") != nil)
+        for _ in 0..<10 { #expect(try await known.submit(page, password: "wrong").status.rawValue == 422) }
+        #expect(try await known.submit(page).status == .tooManyRequests)
+    }
+
+    @Test("A device that knows one account gets no favour for another")
+    func foreignDevice() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        _ = try await browser.signIn()
+        let page = try await browser.authorize(["prompt": "login"])
+        for _ in 0..<10 { _ = try await browser.submit(page, username: "bruno", password: "wrong") }
+        let answer = try await browser.submit(page, username: "bruno", password: "bruno-password-1")
+        #expect(answer.status == .tooManyRequests)
+    }
+
+    @Test("One address has thirty tries over all accounts, unknown ones included")
+    func perAddress() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        let page = try await browser.authorize()
+        for number in 0..<30 {
+            #expect(
+                try await browser.submit(page, username: "user\(number)", password: "wrong").status.rawValue == 422)
+        }
+        #expect(try await browser.submit(page).status == .tooManyRequests)
+        let elsewhere = world.browser(address: "198.51.100.1")
+        #expect(try await elsewhere.signIn().member("code") != nil)
+    }
+
+    @Test("Right passwords do not use tries up")
+    func givenBack() async throws {
+        let world = try await ProviderWorld()
+        for _ in 0..<40 { #expect(try await world.browser().signIn().member("code") != nil) }
+    }
+
+    @Test("Guesses at the same time do not slip through")
+    func parallel() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        let page = try await browser.authorize()
+        let judged = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    try await browser.submit(page, password: "wrong-\(number)").status.rawValue == 422 ? 1 : 0
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(judged == 10)
+    }
+
+    @Test("Names and passwords of no sane length are just wrong")
+    func lengths() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        let page = try await browser.authorize()
+        for (name, password) in [
+            ("", "x"), ("alice", ""), (String(repeating: "a", count: 300), "x"),
+            ("alice", String(repeating: "x", count: 2000)), ("zoltan", String(repeating: "x", count: 2000)),
+        ] {
+            #expect(try await browser.submit(page, username: name, password: password).status.rawValue == 422)
+        }
+    }
+}

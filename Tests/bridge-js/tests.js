@@ -1,0 +1,173 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+//
+// Tests of the bridge's two scripts. Each runs in a page of its own; `native` is a fake of the app's end.
+
+const equal = (seen, wanted, what = "") => {
+  const [a, b] = [JSON.stringify(seen), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what} saw ${a}, wanted ${b}`);
+};
+const rejected = async (promise) => {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("was not rejected");
+};
+const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
+const C = window.Capacitor;
+
+const tests = {
+  "the surface is there before the first script of the page": () => {
+    equal(window.seenAtFirstScript, { capacitor: true, nacre: true, native: true, platform: "linux", state: "signedIn" });
+  },
+  "NB-9: platform, native, server URL, file sources": () => {
+    equal(C.getPlatform(), "linux");
+    equal(C.isNativePlatform(), true);
+    equal(C.getServerUrl(), "https://localhost");
+    equal(window.CapacitorCustomPlatform.name, "linux");
+    equal(C.convertFileSrc("/a/b"), "https://localhost/_capacitor_file_/a/b");
+    equal(C.convertFileSrc("file:///a/b"), "https://localhost/_capacitor_file_/a/b");
+    equal(C.convertFileSrc("content://a"), "https://localhost/_capacitor_content_/a");
+    equal(C.convertFileSrc("https://x/"), "https://x/");
+    equal(C.isPluginAvailable("App"), true);
+    equal(C.isPluginAvailable("Radio"), false);
+  },
+  "NB-10: a message carries the origin and frame the page cannot write": async () => {
+    await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
+    const { envelope } = native.calls("App").at(-1);
+    equal(envelope.origin, location.origin);
+    equal(envelope.top, true);
+  },
+  "a promise call resolves with the data, under a string id": async () => {
+    native.answer = () => ({ success: true, data: { name: "Messages" } });
+    const before = native.log.length;
+    equal(await C.Plugins.App.getInfo(), { name: "Messages" });
+    equal(native.log.length - before, 1, "messages sent");
+    const { message } = native.calls("App").at(-1);
+    equal(typeof message.callbackId, "string");
+    equal(message.options, {});
+    equal(message.type, "message");
+  },
+  "a rejection carries code, data and every further key": async () => {
+    native.answer = () => ({ success: false, error: { message: "No.", code: "UNIMPLEMENTED", data: { a: 1 }, extra: 2 } });
+    const error = await rejected(C.nativePromise("App", "nothing"));
+    equal([error.message, error.code, error.data, error.extra], ["No.", "UNIMPLEMENTED", { a: 1 }, 2]);
+    equal(error instanceof C.Exception, true);
+  },
+  "a call the app does not take settles": async () => {
+    native.answer = () => { throw new Error("The bridge answers only the app's own page."); };
+    const error = await rejected(C.nativePromise("App", "getInfo"));
+    equal(error.code, "UNAVAILABLE");
+  },
+  "options that JSON cannot carry reject": async () => {
+    const loop = {};
+    loop.loop = loop;
+    await rejected(C.nativePromise("App", "getInfo", loop));
+  },
+  "a listener gets every event and none after its removal": async () => {
+    const seen = [];
+    const handle = C.addListener("App", "appUrlOpen", (data) => seen.push(data.url));
+    const { message } = native.calls("App").at(-1);
+    equal([message.methodName, message.options], ["addListener", { eventName: "appUrlOpen" }]);
+    const event = (url) => native.event({ callbackId: message.callbackId, save: true, success: true, data: { url } });
+    event("a");
+    event("b");
+    await handle.remove();
+    event("c");
+    equal(seen, ["a", "b"]);
+    const removal = native.calls("App").at(-1).message;
+    equal([removal.methodName, removal.callbackId], ["removeListener", "-1"]);
+    equal(removal.options, { callbackId: message.callbackId, eventName: "appUrlOpen" });
+  },
+  "a removal through a header method, as @capacitor/core does it, ends the callback too": async () => {
+    const seen = [];
+    const id = C.nativeCallback("App", "addListener", { eventName: "x" }, (data) => seen.push(data));
+    C.nativeCallback("App", "removeListener", { eventName: "x", callbackId: id }, () => {});
+    native.event({ callbackId: id, save: true, success: true, data: 1 });
+    equal(seen, []);
+  },
+  "a callback ends with save:false": () => {
+    const seen = [];
+    const id = C.nativeCallback("Files", "read", {}, (data) => seen.push(data));
+    native.event({ callbackId: id, save: true, success: true, data: 1 });
+    native.event({ callbackId: id, save: false, success: true, data: 2 });
+    native.event({ callbackId: id, save: true, success: true, data: 3 });
+    equal(seen, [1, 2]);
+  },
+  "an exception in a listener does not end the bridge, and is reported": async () => {
+    const id = C.nativeCallback("Files", "read", {}, () => { throw new Error("mine"); });
+    native.event({ callbackId: id, save: true, success: true, data: 1 });
+    await soon();
+    equal(native.reports.map((report) => report.error.message), ["mine"]);
+    equal(await C.nativePromise("App", "getInfo"), {});
+  },
+  "registerPlugin without @capacitor/core rejects what is not there": async () => {
+    const error = await rejected(C.registerPlugin("Radio").tune());
+    equal(error.code, "UNIMPLEMENTED");
+    equal(error.message, '"Radio.tune()" is not implemented on linux');
+    equal(await C.registerPlugin("App").getInfo(), {});
+  },
+  "events of the page cannot be faked without the channel's name": async () => {
+    let heard = 0;
+    nacre.session.addEventListener("change", () => heard++);
+    for (const name of ["nacre-in", "nacre--in", "nacre-hello", "nacre-here", "nacreReceive"]) {
+      document.dispatchEvent(new CustomEvent(name, { detail: '{"callbackId":"1","success":true,"save":true}' }));
+    }
+    equal(heard, 0);
+    // A late greeting must not move the line to a name the page knows.
+    equal(await C.nativePromise("App", "getInfo"), {});
+  },
+  "triggerEvent reaches document and window": () => {
+    let seen = [];
+    document.addEventListener("pause", (event) => seen.push(["document", event.a]));
+    window.addEventListener("keyboardDidShow", (event) => seen.push(["window", event.keyboardHeight]));
+    C.triggerEvent("pause", "document", { a: 1 });
+    C.triggerEvent("keyboardDidShow", "window", { keyboardHeight: 9 });
+    equal(seen, [["document", 1], ["window", 9]]);
+  },
+  "deviceready fires at once": async () => {
+    await new Promise((resolve) => document.addEventListener("deviceready", resolve));
+  },
+  "nacre: version, api, can": () => {
+    equal(nacre.platform, "linux");
+    equal(nacre.api.origin, "https://localhost:8901");
+    equal([nacre.can("signIn"), nacre.can("fly")], [true, false]);
+    equal(nacre.version.report, "app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux");
+    "use strict";
+    window.nacre = null;
+    equal(nacre.platform, "linux");
+  },
+  "nacre.session: the snapshot of the load, then changes, each once": () => {
+    const seen = [];
+    nacre.session.addEventListener("change", (event) => seen.push([event.detail.state, nacre.session.current.state]));
+    equal([nacre.session.current.state, nacre.session.current.profile.name], ["signedIn", "Ada"]);
+    const subscription = native.calls("Nacre")[0].message;
+    equal([subscription.methodName, subscription.options.eventName], ["addListener", "session"]);
+    const change = (data) => native.event({ callbackId: subscription.callbackId, save: true, success: true, data });
+    change({ state: "signedOut", reason: "session_expired" });
+    change({ state: "signedOut", reason: "session_expired" });
+    equal(seen, [["signedOut", "signedOut"]]);
+    equal(Object.isFrozen(nacre.session.current), true);
+  },
+  "nacre.session.signIn ends in an outcome, also when the app fails": async () => {
+    native.answer = () => ({ success: true, data: { outcome: "cancelled" } });
+    equal(await nacre.session.signIn(), { outcome: "cancelled" });
+    native.answer = () => ({ success: false, error: { code: "browser.absent", message: "Install a browser." } });
+    equal(await nacre.session.signIn(), { outcome: "failed", error: { code: "browser.absent", message: "Install a browser." } });
+  },
+};
+
+window.runTest = async () => {
+  const names = Object.keys(tests);
+  const index = Number(new URLSearchParams(location.search).get("test") ?? 0);
+  const name = names[index];
+  let failure = null;
+  try {
+    await tests[name]();
+  } catch (error) {
+    failure = String(error?.stack ?? error);
+  }
+  await fetch("/result", { method: "POST", body: JSON.stringify({ name, failure, last: index === names.length - 1 }) });
+  if (index < names.length - 1) location.search = `?test=${index + 1}`;
+};
