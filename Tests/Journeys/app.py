@@ -44,6 +44,8 @@ class App:
     def page(self):
         if self._page is None:
             self._page = Inspector(self.port)
+            # An inspector that came while the page was being replaced never answers; the next one does.
+            self._page.socket.settimeout(5)
         return self._page
 
     def evaluate(self, expression):
@@ -66,26 +68,43 @@ class App:
             return f"no answer ({error})"
 
     def wait_state(self, state, seconds=20):
-        return self.wait_for(f"nacre.session.current.state == {json.dumps(state)} && nacre.session.current", seconds,
-                             f"the session to be {state}")
+        complete = " && nacre.session.current.profile" if state == "signedIn" else ""
+        return self.wait_for(
+            f"nacre.session.current.state == {json.dumps(state)}{complete} && JSON.parse(JSON.stringify(nacre.session.current))",
+            seconds, f"the session to be {state}")
+
+    # What a screen reader would read out: the name of a visible button, link or menu row.
+    FIND = """(name, where) => [...document.querySelectorAll(where + ' button, ' + where + ' a, ' + where + ' [role]')]
+        .filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 0)
+        .find(e => { const n = (e.getAttribute('aria-label') || e.innerText || '').trim();
+                     return name.endsWith('…') ? n.startsWith(name.slice(0, -1)) : n == name })"""
+
+    def press(self, name, where=""):
+        """A click on the button of this name (`…` at the end: any name that begins so)."""
+        words = f"({self.FIND})({json.dumps(name)}, {json.dumps(where)})"
+        self.wait_for(f"!!{words}", 15, f"a button called {name}")
+        self._click_at(words)
 
     def click(self, selector):
-        """A trusted click by the mouse, at the element's place on the screen."""
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})", 10, selector)
+        self._click_at(f"document.querySelector({json.dumps(selector)})")
+
+    def _click_at(self, expression):
+        """A trusted click by the mouse, at the element's place on the screen."""
         place = self.evaluate(
-            "(() => { const e = document.querySelector(" + json.dumps(selector) + "); e.scrollIntoView({block:'center'});"
-            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2, innerHeight] })()")
-        window = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
-        if not window:
-            window = self.desktop.xdotool("search", "--onlyvisible", "--class", self.id).split()
-        if not window:
-            return self.page.click(selector)
+            f"(() => {{ const e = {expression}; e.scrollIntoView({{block: 'nearest'}}); const r = e.getBoundingClientRect();"
+            " return [r.x + r.width / 2, r.y + r.height / 2, innerWidth, innerHeight] })()")
+        windows = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
+        windows = windows or self.desktop.xdotool("search", "--onlyvisible", "--classname", self.id).split()
+        if not windows:
+            raise Failed("the app's window is not on the screen")
         geometry = dict(line.split("=") for line in
-                        self.desktop.xdotool("getwindowgeometry", "--shell", window[-1]).splitlines() if "=" in line)
-        # The web view fills the window below its header bar.
-        header = int(geometry["HEIGHT"]) - place[2]
-        self.desktop.xdotool("mousemove", "--window", window[-1], int(place[0]), int(place[1] + max(0, header)),
-                             "click", "1")
+                        self.desktop.xdotool("getwindowgeometry", "--shell", windows[-1]).splitlines() if "=" in line)
+        # The web view fills the window below its title bar; a shadow around it is the same on both sides.
+        margin = max(0, (int(geometry["WIDTH"]) - place[2]) // 2)
+        top = max(0, int(geometry["HEIGHT"]) - margin - place[3])
+        self.desktop.xdotool("windowraise", windows[-1], "mousemove", "--window", windows[-1],
+                             int(place[0]) + margin, int(place[1]) + top, "click", "1")
 
     def text(self):
         return self.evaluate("document.body.innerText")
@@ -100,6 +119,12 @@ class App:
         return self.process.returncode
 
     def kill(self):
-        """Power loss: the whole process group at once."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        """Sudden death: no signal handler, no farewell. (The browser that it opened shares its process group.)"""
+        os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._page = None
+
+    def picture(self, name):
+        """A picture of the screen once the page has drawn what it now shows."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))")
+        return self.desktop.picture(name)

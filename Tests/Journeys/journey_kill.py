@@ -10,7 +10,7 @@ def journey(report):
     with world(report) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.click("[data-action=sign-in]")
+        w.app.press("Sign in")
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         report.see("the browser is open on the form", page is not None)
@@ -19,12 +19,13 @@ def journey(report):
         alive = subprocess.run(["pgrep", "-f", f"nacre run.*{w.app.folder}"], capture_output=True, text=True).stdout.split()
         report.see("no process of it is left", not alive, alive)
         w.browser.sign_in(page=page)
-        state = until(lambda: w.app.state() if isinstance(w.app.state(), dict) else None, 30)
-        report.see("the link started a new process", state is not None)
+        found = until(lambda: subprocess.run(["pgrep", "-f", f"nacre run.*{w.app.folder}"], capture_output=True,
+                                             text=True).stdout.split(), 20)
+        report.see("the link started a new process", found)
         state = w.app.wait_state("signedIn", 30)
         report.see("and the sign-in completed there", state["state"] == "signedIn", state["profile"])
-        w.desktop.picture("1-completed-after-kill")
-        w.app.wait_for("document.querySelectorAll('[data-thread]').length > 5", 20, "the thread list")
+        w.app.picture("1-completed-after-kill")
+        w.app.wait_for("document.querySelectorAll('.row-link').length > 5", 20, "the thread list")
         report.see("the mails are there", True)
 
 

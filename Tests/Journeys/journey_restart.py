@@ -16,9 +16,9 @@ def journey(report):
         state = w.app.state()
         report.see("after a restart the page opens signed in", state["state"] == "signedIn", state["state"])
         report.see("the profile is there from the store", bool(state["profile"]), state["profile"])
-        state = w.app.wait_for("nacre.session.current.server == 'reachable' && nacre.session.current", 15)
+        state = w.app.wait_for("nacre.session.current.server == 'reachable' && JSON.parse(JSON.stringify(nacre.session.current))", 15)
         report.see("the session was validated in the background", state["server"] == "reachable")
-        w.desktop.picture("1-restarted")
+        w.app.picture("1-restarted")
 
         w.app.kill()
         w.app.start()
@@ -27,15 +27,15 @@ def journey(report):
 
         w.servers.stop_gateway()
         w.app.start()
-        state = w.app.wait_for("nacre.session.current.server == 'unreachable' && nacre.session.current", 20)
+        state = w.app.wait_for("nacre.session.current.server == 'unreachable' && JSON.parse(JSON.stringify(nacre.session.current))", 20)
         report.see("with the server away the person stays signed in", state["state"] == "signedIn", state)
-        w.desktop.picture("2-unreachable")
+        w.app.picture("2-unreachable")
         w.app.close()
 
         w.servers.start_gateway()
         w.servers.hours_later(13)
         w.app.start()
-        state = w.app.wait_for("nacre.session.current.server == 'reachable' && nacre.session.current", 20)
+        state = w.app.wait_for("nacre.session.current.server == 'reachable' && JSON.parse(JSON.stringify(nacre.session.current))", 20)
         report.see("13 hours later the session is renewed at the provider", state["state"] == "signedIn", state["state"])
         log = w.servers.gateway.log.read_text()
         report.see("the gateway says that it revalidated", "revalidat" in log)
@@ -54,7 +54,7 @@ def journey(report):
         state = w.app.wait_state("signedOut")
         report.see("a revoked session signs out with a reason", state["reason"] in ("session_expired", "session_revoked"),
                    state["reason"])
-        w.desktop.picture("3-revoked")
+        w.app.picture("3-revoked")
 
 
 sys.exit(run("restart", journey))

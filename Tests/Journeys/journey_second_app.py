@@ -15,7 +15,7 @@ def journey(report):
         w.browser.close_tabs()
         second = App(w.desktop, w.servers, "org.example.second", "stsecond", "Second").start()
         second.wait_state("signedOut")
-        second.click("[data-action=sign-in]")
+        second.press("Sign in")
         handoff = w.browser.page(w.servers.origin + "/api/v1.0/callback/", 20)
         report.see("the browser went through to the hand-off page without a form", handoff is not None, w.browser.history())
         if not until(lambda: second.state()["state"] == "signedIn", 4):
@@ -27,7 +27,7 @@ def journey(report):
                    w.app.state()["profile"]["email"], state["profile"])
         log = w.servers.gateway.log.read_text()
         report.see("the provider answered the second authorize request without a form", "authorize.silent" in log)
-        w.desktop.picture("1-second-app")
+        second.picture("1-second-app")
 
 
 sys.exit(run("second-app", journey))

@@ -31,7 +31,7 @@ class Report:
         else:
             self.failed += 1
             print(f"FAIL {time.time() - self.start:6.1f} s  {what}{detail}", flush=True)
-            raise Failed(what)
+            raise Failed()
         return condition
 
     def finish(self):
@@ -58,8 +58,10 @@ def run(name, body):
     print(f"== journey {name}", flush=True)
     try:
         body(report)
-    except Failed:
-        pass
+    except Failed as error:
+        if error.args:
+            report.failed += 1
+            print(f"FAIL {error}", flush=True)
     except Exception:
         traceback.print_exc()
         report.failed += 1

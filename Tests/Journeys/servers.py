@@ -44,6 +44,7 @@ class Servers:
 
     def configuration(self):
         settings = {
+            "name": "Messages",
             "origin": self.origin,
             "listen": {"host": "127.0.0.1", "port": self.gateway_port},
             "data": str(self.data),

@@ -16,7 +16,7 @@ class World:
         """From the signed-out page to the thread list, through the person's browser."""
         app = app or self.app
         app.wait_state("signedOut")
-        app.click("[data-action=sign-in]")
+        app.press("Sign in")
         app.wait_state("signingIn")
         page = self.browser.page(self.servers.issuer)
         report.see("the person's own browser shows the provider's form", page is not None, page and page.url.split("?")[0])

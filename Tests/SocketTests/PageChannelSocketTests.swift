@@ -62,6 +62,36 @@ struct PageChannelSocketTests {
         }
     }
 
+    @Test("Much at once in both directions does not stand still")
+    func bothWaysAtOnce() async throws {
+        try await PageChannelWorld.run(respond: { _, _ in
+            HTTPResponse(status: .switchingProtocols, fields: ["Upgrade": "websocket"]) { stream in
+                while let bytes = try await stream.read() { try await stream.write(bytes) }
+                try await stream.finishWriting()
+            }
+        }) { world in
+            let client = try await world.inside(world.api)
+            try await client.send(Self.handshake(world.api))
+            _ = try await client.read(through: "\r\n\r\n")
+            let total = 24_000_000
+            // Nothing is read for a while, so that every buffer on the way fills up.
+            let writer = Task {
+                let piece = [UInt8](repeating: 7, count: 60_000)
+                for _ in 0..<(total / piece.count) { try await client.stream.write(piece) }
+            }
+            try await Task.sleep(for: .milliseconds(300))
+            let got = try await withTimeLimit(
+                .seconds(30), time: SystemTime(), timeout: { NacreError("test.timeout", "standing still") },
+                operation: {
+                    var got = 0
+                    while got < total, let bytes = try await client.stream.read() { got += bytes.count }
+                    return got
+                })
+            try await writer.value
+            #expect(got == total)
+        }
+    }
+
     @Test("NB-13: the page's leaving closes the socket upstream")
     func pageLeaves() async throws {
         let ended = Mutex(false)

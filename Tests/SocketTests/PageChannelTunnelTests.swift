@@ -136,7 +136,7 @@ struct PageChannelTunnelTests {
                     return .proxy(host: "127.0.0.1", port: port)
                 }
             }) { world in
-                let client = ChannelClient(stream: try await world.tunnel("news.example:443"))
+                let client = try await world.outside("news.example:443")
                 #expect(try await client.read(through: "early ") == "early ")
                 try await client.send("ping")
                 #expect(try await client.read(through: "ping") == "ping")

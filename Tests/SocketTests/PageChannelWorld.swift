@@ -120,11 +120,23 @@ struct PageChannelWorld: Sendable {
 
     /// A tunnel, after its 200.
     func tunnel(_ target: String) async throws -> LoopSocket {
+        let (socket, early) = try await connect(target)
+        #expect(early.isEmpty)
+        return socket
+    }
+
+    /// A raw tunnel whose other end may speak first.
+    func outside(_ target: String) async throws -> ChannelClient {
+        let (socket, early) = try await connect(target)
+        return ChannelClient(stream: PrefixedStream(early, then: socket))
+    }
+
+    private func connect(_ target: String) async throws -> (LoopSocket, early: [UInt8]) {
         let socket = try await dial()
         try await socket.write(Array(head(target).utf8))
         let answer = try await ResponseHead.read(from: socket)
         #expect(answer.status == 200)
-        return socket
+        return (socket, answer.rest)
     }
 
     /// A TLS connection to the page's host or the API host, with the certificate of this launch and no other.

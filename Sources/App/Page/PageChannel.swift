@@ -141,6 +141,8 @@ package final class PageChannel: Sendable {
         settings.connections = configuration.limits.connections
         // The client is the page: a paused film may stand still for long, and there is nobody to protect from it.
         settings.idleTime = .seconds(300)
+        // The engine opens connections ahead of need.
+        settings.headTime = .seconds(60)
         settings.writeStall = .seconds(3600 * 12)
         settings.bodyStall = .seconds(3600)
         settings.time = time

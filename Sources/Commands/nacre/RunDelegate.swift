@@ -24,7 +24,7 @@
                 label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
                 sink: StandardErrorSink())
             let folders = try AppFolders(id: configuration.id, environment: options.environment)
-            let platform = await RunCommand.platform(options, folders, log)
+            let platform = try await RunCommand.platform(options, folders, log)
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
                 actions: WindowActions(close: { await handle.close() }, present: { await handle.present() }))
@@ -107,7 +107,7 @@
         private static let kept = [
             "NACRE_ENV", "NACRE_LOG", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME", "MOBILE_DEV_SERVER_URL",
             "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
-            "WEBKIT_INSPECTOR_HTTP_SERVER",
+            "NACRE_API_CA_FILE", "WEBKIT_INSPECTOR_HTTP_SERVER",
         ]
 
         /// Never in the way of the run: what fails is said, and links then do not reach the app.

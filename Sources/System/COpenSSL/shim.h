@@ -54,12 +54,11 @@ static inline EVP_PKEY *nacre_rsa_public(const unsigned char *modulus, int modul
 
 /* ---- TLS as a client, over memory queues (the page channel's own connections) ---- */
 
-/// TLS 1.2 and newer, the peer's certificate demanded and checked against the system's authorities.
+/// TLS 1.2 and newer; the system's authorities are loaded. Demanding a certificate is left to the caller.
 static inline SSL_CTX *nacre_ssl_client_context(void) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     if (!context) return NULL;
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_default_verify_paths(context);
     SSL_CTX_set_mode(context, SSL_MODE_AUTO_RETRY);
     return context;
@@ -77,7 +76,15 @@ static inline int nacre_ssl_trust_pem(SSL_CTX *context, const unsigned char *pem
     return count;
 }
 
-/// A session that accepts a certificate of `host` (a name or an address) only.
+/// Whether the text is an IPv4 or IPv6 address.
+static inline int nacre_is_address(const char *host) {
+    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
+    ASN1_OCTET_STRING_free(address);
+    ERR_clear_error();
+    return address != NULL;
+}
+
+/// A session over two memory queues that asks for `host` (SNI, names only). Checking the name is left to the caller.
 static inline SSL *nacre_ssl_client_session(SSL_CTX *context, const char *host) {
     SSL *ssl = SSL_new(context);
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
@@ -93,19 +100,8 @@ static inline SSL *nacre_ssl_client_session(SSL_CTX *context, const char *host) 
     SSL_set_connect_state(ssl);
     static const unsigned char alpn[] = "\x08http/1.1";
     SSL_set_alpn_protos(ssl, alpn, sizeof alpn - 1);
-    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
-    int ready;
-    if (address) {
-        ASN1_OCTET_STRING_free(address);
-        ready = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-    } else {
-        SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-        ready = SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
-    }
-    ERR_clear_error();
-    if (ready) return ssl;
-    SSL_free(ssl);
-    return NULL;
+    if (!nacre_is_address(host)) SSL_set_tlsext_host_name(ssl, host);
+    return ssl;
 }
 
 static inline void nacre_ssl_feed(SSL *ssl, const unsigned char *bytes, int count) {

@@ -60,6 +60,8 @@ class Servers:
         self.seen: list[str] = []  # what the API was asked, "METHOD path"
         self.remote_hits: list[str] = []
         self.lock = threading.Lock()
+        self.web = WEB
+        self.changed: dict[str, str] = {}  # files sent otherwise than they are (sabotage.py)
         self.browser_scenario = "browser"  # what a plain, same-origin page is answered
         self.stopping = threading.Event()
         self.page = self.start(self.serve_page)
@@ -106,7 +108,8 @@ class Servers:
         file = WEB / (path.lstrip("/") or "index.html")
         if not file.is_file() or ".." in path:
             return request.answer(404)
-        body = file.read_bytes()
+        changed = self.changed.get(path.lstrip("/"))
+        body = changed.encode() if changed is not None else file.read_bytes()
         if file.name == "index.html":
             body = body.replace(b"<title>", b'<script src="/__stub.js"></script>\n    <title>', 1)
         kind = "text/javascript" if file.suffix == ".js" else mimetypes.guess_type(file.name)[0] or "application/octet-stream"

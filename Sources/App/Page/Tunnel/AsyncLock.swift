@@ -18,6 +18,17 @@ final class AsyncLock: Sendable {
         return try await body()
     }
 
+    /// Runs `body` alone, unless somebody else is inside.
+    func runIfFree(_ body: () async throws -> Void) async rethrows {
+        let isFree = state.withLock { state in
+            defer { state.held = true }
+            return !state.held
+        }
+        guard isFree else { return }
+        defer { release() }
+        try await body()
+    }
+
     private func acquire() async {
         await withCheckedContinuation { continuation in
             state.withLock { state in

@@ -46,7 +46,9 @@ final class TLSClientStream: DuplexStream, Sendable {
             case .done(let bytes): return bytes
             case .ended: return nil
             case .needsBytes:
-                try await flush()
+                // A reader must not wait for a writer: where both ends send much, neither would read. What TLS itself has
+                // to say then leaves with the writer's bytes.
+                try await sending.runIfFree { try await drain() }
                 guard let more = try await base.read() else { return nil }
                 session.withLock { $0.feed(more) }
             }
@@ -79,13 +81,13 @@ final class TLSClientStream: DuplexStream, Sendable {
     }
 
     /// Sends what is encrypted. Both directions come here, and records must leave in the order they were made.
-    private func flush() async throws {
-        try await sending.run {
-            while true {
-                let bytes = session.withLock { $0.takeOutgoing() }
-                guard !bytes.isEmpty else { return }
-                try await base.write(bytes)
-            }
+    private func flush() async throws { try await sending.run { try await drain() } }
+
+    private func drain() async throws {
+        while true {
+            let bytes = session.withLock { $0.takeOutgoing() }
+            guard !bytes.isEmpty else { return }
+            try await base.write(bytes)
         }
     }
 }

@@ -21,6 +21,7 @@ package final class TLSTrust: Sendable {
         guard let context = nacre_ssl_client_context() else {
             throw NacreError("tls.trust", "OpenSSL cannot be set up; check the installation of libssl3.")
         }
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)  // guard: channel-tls-verify
         let made = Handle(context)
         if let additionalPEM {
             let bytes = Array(additionalPEM.utf8)
@@ -35,7 +36,16 @@ package final class TLSTrust: Sendable {
     func session(host: String) -> sending TLSClientSession? {
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         return handle.withLock { handle in
-            nacre_ssl_client_session(handle.context, bare).map { TLSClientSession($0) }
+            guard let ssl = nacre_ssl_client_session(handle.context, bare) else { return nil }
+            let isAddress = nacre_is_address(bare) != 0
+            SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            let named = isAddress ? 1 : SSL_set1_host(ssl, bare)  // guard: channel-tls-host
+            let addressed = isAddress ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), bare) : 1
+            guard named == 1, addressed == 1 else {
+                SSL_free(ssl)
+                return nil
+            }
+            return TLSClientSession(ssl)
         }
     }
 }

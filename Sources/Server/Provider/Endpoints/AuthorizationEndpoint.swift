@@ -46,7 +46,7 @@ struct AuthorizationEndpoint: Sendable {
                     authorization.answer, error: "unmet_authentication_requirements",
                     description: "The level \(level) cannot be reached.")
             }
-            return try form(authorization, query, request, language, session, problem: .unreachable(level: level))
+            return try await form(authorization, query, request, language, session, problem: .unreachable(level: level))
         }
         if let session, await isEnough(session, authorization, demand) {
             core.log.info("authorize.silent", ["client": client])
@@ -58,7 +58,7 @@ struct AuthorizationEndpoint: Sendable {
                 authorization.answer, error: "login_required", description: "The person must sign in.")
         }
         core.log.info("authorize.form", ["client": client])
-        return try form(authorization, query, request, language, session, problem: nil)
+        return try await form(authorization, query, request, language, session, problem: nil)
     }
 
     private func isEnough(
@@ -80,13 +80,16 @@ struct AuthorizationEndpoint: Sendable {
     private func form(
         _ authorization: AuthorizationRequest, _ query: String, _ request: HTTPRequest, _ language: PageLanguage,
         _ session: SSOSession?, problem: LoginForm.Problem?
-    ) throws -> HTTPResponse {
+    ) async throws -> HTTPResponse {
         let (browser, cookie) = core.browser(request)
         var form = LoginForm(
             clientName: authorization.answer.client.name, redirectOrigin: authorization.answer.origin,
             attempt: try core.seal(query, purpose: "login", browser: browser))
         form.username = authorization.loginHint.map { String($0.prefix(254)) } ?? ""
         form.isRepeated = session != nil && !authorization.prompts.contains("select_account")
+        if form.isRepeated, form.username.isEmpty, let session {
+            form.username = try await core.store.account(subject: session.subject)?.username ?? ""
+        }
         form.problem = problem
         var response = core.pages.login(form, language)
         if let cookie { response.fields.append("Set-Cookie", cookie) }

@@ -21,8 +21,8 @@ enum PageStyle {
         .mark{display:block;width:44px;height:44px;margin:0 0 16px}
         .mark path{fill:none;stroke:var(--accent);stroke-width:2;stroke-linecap:round}
         h1{font-size:28px;line-height:1.2;font-weight:650;letter-spacing:-.01em;margin:0}
-        .lead{margin:4px 0 24px;color:var(--muted)}.lead strong{color:var(--text);font-weight:600}
-        label{display:block;font-size:14px;font-weight:600;margin:0 0 4px}
+        .lead{margin:4px 0 24px;color:var(--muted)}.lead:last-child{margin:8px 0 0}.lead strong{color:var(--text);font-weight:600}
+        label{display:block;font-size:14px;font-weight:600;margin:0 0 6px}
         input[type=text],input[type=password]{display:block;width:100%;min-height:48px;padding:8px 12px;margin:0 0 16px;
         font:inherit;color:inherit;background:var(--raised);border:1px solid var(--muted);border-radius:8px}
         input[aria-invalid=true]{border-color:var(--danger)}

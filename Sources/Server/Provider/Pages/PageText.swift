@@ -81,7 +81,7 @@ extension PageText {
             minutes == 1
                 ? "Too many tries. Please wait a minute." : "Too many tries. Please wait \(minutes) minutes."
         },
-        developmentBanner: "Development provider", developmentUsers: "People you can be",
+        developmentBanner: "Development provider", developmentUsers: "Accounts to try",
         unreachable: {
             "This app asks for a level of sign-in (\($0)) that cannot be reached here. Ask whoever runs this service."
         },
@@ -110,7 +110,7 @@ extension PageText {
                 : "Trop d’essais. Veuillez patienter \(minutes) minutes."
         },
         developmentBanner: "Development provider · fournisseur de développement",
-        developmentUsers: "Qui vous pouvez être",
+        developmentUsers: "Comptes à essayer",
         unreachable: {
             "Cette application demande un niveau de connexion (\($0)) impossible à atteindre ici. "
                 + "Adressez-vous au responsable de ce service."

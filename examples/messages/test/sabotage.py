@@ -1,0 +1,39 @@
+# Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+"""Each guard of the page, switched off in what the test server sends; the named check must then fail."""
+
+# (guard, file under web/, text, text with the guard off, part of the check's name)
+GUARDS = [
+    ("sandbox", "js/mail-body.js", '"allow-popups allow-popups-to-escape-sandbox"', '"allow-popups allow-scripts allow-same-origin"', "SH-8, NB-10"),
+    ("frame policy", "js/mail-html.js", "`default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${showRemote ? \" https:\" : \"\"};",
+     "`default-src * 'unsafe-inline';", "SH-8: even a body"),
+    ("own hosts are no image hosts", "js/mail-html.js", "if (!url || own.has(url.origin)) return null;", "if (!url) return null;", "SH-8, NB-10"),
+    ("elements left out of a body", "js/mail-html.js", "for (const element of mail.querySelectorAll(removed)) element.remove();", "", "SH-8, NB-10"),
+    ("attributes left out of a body", "js/mail-html.js", "if (droppedAttributes.test(name)) element.removeAttribute(name);", "{}", "SH-8, NB-10"),
+    ("schemes of links", "js/mail-html.js", "/^(?:https?:|mailto:|tel:)/i.test(address)", "address", "SH-8, NB-10"),
+    ("trackers", "js/mail-html.js", "  if (tiny) {", "  if (false) {", "Message bodies"),
+    ("a refused change is taken back", "js/store.js", "      takeBack();\n      throw error;", "      throw error;", "LK-8: a refused"),
+    ("another person sees nothing of the first", "js/app.js", "if (this.#mail && (changed || over)) this.#dropMail();", "", "SE-3, SE-4"),
+    ("the page behind is inert", "js/app.js", "this.#mail.element.inert = true;", "", "SE-3, SE-4"),
+    ("signing out asks first", "js/account.js", "return answer === true;", "return true;", "LK-8: signing out"),
+    ("focus stays in the dialog", "shared/elements.js", 'if (event.key !== "Tab") return;', "return;", "LK-5: dialogs"),
+    ("typing is no shortcut", "js/mail-app.js", "|| typing(event.target)", "", "LK-5: keyboard"),
+    ("patience before skeletons", "shared/dom.js", "delay = 300", "delay = 0", "LK-3: a skeleton"),
+]
+
+
+def run_sabotage(browser, servers, run_checks, only=""):
+    wrong = []
+    for guard, file, text, without, check in GUARDS:
+        if only not in guard:
+            continue
+        source = (servers.web / file).read_text()
+        if source.count(text) != 1:
+            wrong.append(f"{guard}: its line is there {source.count(text)} times")
+            continue
+        servers.changed = {file: source.replace(text, without)}
+        failed = run_checks(browser, servers, check)
+        servers.changed = {}
+        print(f"{'ok     ' if failed else 'FAILED '} without “{guard}” the check {'fails' if failed else 'still passes'}", flush=True)
+        if not failed:
+            wrong.append(f"{guard}: nothing noticed that it is off")
+    return wrong
