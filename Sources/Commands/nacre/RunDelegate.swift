@@ -27,7 +27,9 @@
             let platform = try await RunCommand.platform(options, folders, log)
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
-                actions: WindowActions(close: { await handle.close() }, present: { await handle.present() }))
+                actions: WindowActions(
+                    close: { await handle.close() }, present: { await handle.present() },
+                    minimize: { await handle.minimize() }))
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
@@ -120,7 +122,9 @@
                 let program = try executable()
                 let entry = try DesktopEntry(
                     applicationID: configuration.id, name: configuration.name,
-                    command: (variables.isEmpty ? [] : ["/usr/bin/env"] + variables) + [program, "run", options.folder],
+                    command: (variables.isEmpty ? [] : ["/usr/bin/env"] + variables) + [
+                        program, "run", options.folder,
+                    ],
                     schemes: [configuration.scheme], iconName: configuration.id)
                 for line in try await DesktopInstaller().install(entry) {
                     log.info("desktop.entry", ["done": .string(line)])
@@ -132,7 +136,8 @@
 
         private static func executable() throws(NacreError) -> String {
             guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
-                throw NacreError("desktop.program", "The path of this program cannot be found, so links cannot start it.")
+                throw NacreError(
+                    "desktop.program", "The path of this program cannot be found, so links cannot start it.")
             }
             return path
         }

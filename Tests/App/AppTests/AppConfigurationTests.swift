@@ -48,18 +48,18 @@ import Testing
         #expect(read.build == "1" && read.scheme == "stmessages" && read.stamp == "dev" && read.signIn == .handoff)
     }
 
-    static let unknown: [(String, String)] = [
+    static let unknownKeys: [(String, String)] = [
         (#""nmae": "x", "version""#, "app.nmae"), (#""shceme": "x", "version""#, "app.shceme"),
     ]
 
-    @Test("An unknown key is an error that names the nearest", arguments: unknown)
+    @Test("An unknown key is an error that names the nearest", arguments: unknownKeys)
     func unknown(insert: String, key: String) throws {
         let error = try #require(Self.fault(Self.sample.replacing("\"version\": \"1.2.0\"", with: insert + ": \"1.2.0\"")))
         #expect(error.code == "configuration.unknown_key")
         #expect(error.message.contains("\"\(key)\"") && error.message.contains("Did you mean"))
     }
 
-    static let secrets = [
+    static let secrets: [String] = [
         #""api": { "clientSecret": "s3cret","#, #""api": { "password": "x","#, #""api": { "apiKey": "x","#,
         #""api": { "auth_token": "x","#, #""api": { "note": "-----BEGIN PRIVATE KEY-----\nMII","#,
         #""api": { "note": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln","#, #""api": { "note": "ghp_16C7e42F292c6912E7710c838347Ae178B4a","#,
@@ -104,7 +104,7 @@ import Testing
         #expect(Self.fault(Self.sample, ["MOBILE_OTA_SIGNING_PRIVATE_KEY_B64": "x"])?.code == "configuration.secret")
     }
 
-    static let wrong: [(String, String)] = [
+    static let wrongValues: [(String, String)] = [
         ("\"scheme\": \"stmessages\"", "\"scheme\": \"st_messages\""),
         ("\"scheme\": \"stmessages\"", "\"scheme\": \"StMessages\""),
         ("\"scheme\": \"stmessages\"", "\"scheme\": \"\""), ("\"scheme\": \"stmessages\"", "\"scheme\": \"https\""),
@@ -117,7 +117,7 @@ import Testing
         ("[\"/api/v1.0/blob/\"]", "[\"api\"]"),
     ]
 
-    @Test("SH-4: a wrong value is an error that names its key", arguments: wrong)
+    @Test("SH-4: a wrong value is an error that names its key", arguments: wrongValues)
     func wrong(find: String, replace: String) throws {
         let error = try #require(Self.fault(Self.sample.replacing(find, with: replace)))
         #expect(error.code == "configuration.value" || error.code == "configuration.type")
