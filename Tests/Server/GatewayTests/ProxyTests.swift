@@ -190,13 +190,13 @@ import Testing
             .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(slow, length: nil))
         for part in 1...3 {
             // The upstream waits for the client, and the gateway's limit runs.
-            while asked.withLock({ $0 }) < part || time.sleeperCount < 1 { await Task.yield() }
+            try await until { asked.withLock { $0 } >= part && time.sleeperCount >= 1 }
             time.advance(by: .seconds(300))
             try await pipe.write([1])
         }
-        while asked.withLock({ $0 }) < 4 || time.sleeperCount < 1 { await Task.yield() }
+        try await until { asked.withLock { $0 } >= 4 && time.sleeperCount >= 1 }
         pipe.finish()
-        while time.sleeperCount < 2 { await Task.yield() }
+        try await until { time.sleeperCount >= 2 }
         time.advance(by: .seconds(min(seconds, 60)))
         #expect(try await answer.status.rawValue == status)
         #expect(read.withLock { $0 } == 3)

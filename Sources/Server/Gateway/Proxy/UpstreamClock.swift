@@ -23,7 +23,7 @@ final class UpstreamClock: Sendable {
         guard case .stream(let stream, let length) = body else { return body }
         return .stream(
             ByteStream { [self] in
-                since.withLock { $0 = nil }
+                since.withLock { $0 = nil }  // guard: upload-pause
                 defer { since.withLock { $0 = time.now } }
                 return try await stream.next()
             }, length: length)

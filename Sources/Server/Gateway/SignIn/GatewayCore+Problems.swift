@@ -43,8 +43,8 @@ extension GatewayCore {
     func tooMany(_ request: HTTPRequest, seconds: Int) -> HTTPResponse {
         let language = GatewayPage.Language(request.fields)
         let text = language.text(
-            "There were too many attempts from your network. Try again in \(seconds) seconds.",
-            "Trop de tentatives depuis votre réseau. Réessayez dans \(seconds) secondes.")
+            "There were too many attempts from your network. Try again in \(seconds) second\(seconds == 1 ? "" : "s").",
+            "Trop de tentatives depuis votre réseau. Réessayez dans \(seconds) seconde\(seconds == 1 ? "" : "s").")
         guard Self.wantsPage(request) else {
             return .failure(.tooManyRequests, code: "rate_limited", message: text)
         }
