@@ -44,6 +44,8 @@ class App:
     def page(self):
         if self._page is None:
             self._page = Inspector(self.port)
+            # An inspector that came while the page was being replaced never answers; the next one does.
+            self._page.socket.settimeout(5)
         return self._page
 
     def evaluate(self, expression):
@@ -120,6 +122,7 @@ class App:
         """Sudden death: no signal handler, no farewell. (The browser that it opened shares its process group.)"""
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._page = None
 
     def picture(self, name):
         """A picture of the screen once the page has drawn what it now shows."""

@@ -19,8 +19,9 @@ def journey(report):
         alive = subprocess.run(["pgrep", "-f", f"nacre run.*{w.app.folder}"], capture_output=True, text=True).stdout.split()
         report.see("no process of it is left", not alive, alive)
         w.browser.sign_in(page=page)
-        state = until(lambda: w.app.state() if isinstance(w.app.state(), dict) else None, 30)
-        report.see("the link started a new process", state is not None)
+        found = until(lambda: subprocess.run(["pgrep", "-f", f"nacre run.*{w.app.folder}"], capture_output=True,
+                                             text=True).stdout.split(), 20)
+        report.see("the link started a new process", found)
         state = w.app.wait_state("signedIn", 30)
         report.see("and the sign-in completed there", state["state"] == "signedIn", state["profile"])
         w.app.picture("1-completed-after-kill")

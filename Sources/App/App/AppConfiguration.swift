@@ -35,6 +35,9 @@ public struct AppConfiguration: Sendable {
     public var api: Origin
     /// `api.media`: path prefixes whose pictures, sounds and films any frame may show (NB-12). Default none.
     public var media: [String]
+    /// `NACRE_API_CA_FILE`: a PEM file of authorities to believe for the API instead of the system's, for a test server's
+    /// own certificate. In development only. Default none.
+    public var apiAuthorities: String?
     /// `signIn.kind`: `handoff`, the sign-in through the system browser (HO-1). Default `handoff`.
     public var signIn: SignInKind
 
@@ -118,6 +121,7 @@ extension AppConfiguration {
         // Kept by the app in every case (NB-3); said in the file for the bundle's other shells.
         _ = try api.string("csrf")
         try api.finish()
+        apiAuthorities = names["NACRE_API_CA_FILE"]
 
         var signIn = try Self.section("signIn", of: &top, file)
         let kind = try signIn.string("kind") ?? SignInKind.handoff.rawValue
@@ -133,7 +137,7 @@ extension AppConfiguration {
         try refuseCleartext(file)
     }
 
-    /// NB-8: a release speaks TLS only and runs its own bundle.
+    /// NB-8: a release speaks TLS only, with whom the system trusts, and runs its own bundle.
     private func refuseCleartext(_ file: String) throws(NacreError) {
         guard !isDevelopment else { return }
         guard api.scheme == "https" else {  // guard: configuration-cleartext-api
@@ -145,6 +149,10 @@ extension AppConfiguration {
             throw NacreError(
                 "configuration.dev_server",
                 "\(file): a development server (bundle.devServer, MOBILE_DEV_SERVER_URL) is set; a release runs its bundle.")
+        }
+        guard apiAuthorities == nil else {  // guard: configuration-release-authorities
+            throw NacreError(
+                "configuration.authorities", "NACRE_API_CA_FILE is set; a release believes the system's authorities only.")
         }
     }
 

@@ -2,6 +2,7 @@
 
 import NacreBridge
 import NacreCore
+import NacreCrypto
 import NacreHTTP
 import NacreLinks
 import NacrePlugins
@@ -24,7 +25,16 @@ struct AppParts: Sendable {
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
     ) async throws -> AppParts {
         let now = platform.time.now
-        let secrets = SecretStoreChain(platform.secrets + [MemoryStore()], log: platform.log.labelled("secrets"))
+        let note = folders.state + "/secrets-kind"
+        let disk = WorkThreads(limit: 1)
+        let usedBefore = try? await disk.run { SecretStoreKind(note: note) }
+        let secrets = SecretStoreChain(
+            platform.secrets + [MemoryStore()], usedBefore: usedBefore, time: platform.time,
+            log: platform.log.labelled("secrets"))
+        if await secrets.availability() != .absent {
+            let kind = secrets.kind
+            try? await disk.run { kind.keep(note: note) }
+        }
         let endpoints = SessionEndpoints(origin: configuration.api)
         let session = AppSession(
             endpoints: endpoints, transport: platform.transport, store: secrets, time: platform.time,
@@ -69,5 +79,19 @@ struct AppParts: Sendable {
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, app: app, plugins: plugins)
+    }
+}
+
+extension SecretStoreKind {
+    /// The kind noted at the last start. It is no secret, and a note that cannot be read is none.
+    init?(note path: String) {
+        guard let bytes = try? PrivateFile.read(path, upTo: 64) else { return nil }
+        self.init(rawValue: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Notes the kind for the next start; memory is nothing to wait for.
+    func keep(note path: String) {
+        guard self != .memory, SecretStoreKind(note: path) != self else { return }
+        try? PrivateFile.replace(path, Array(rawValue.utf8))
     }
 }

@@ -15,6 +15,8 @@ package struct AppPlatform: Sendable {
     package var device: DeviceFacts
     /// The system's proxy settings.
     package var proxy: ProxyResolver
+    /// Whom the page's sockets believe; the system's authorities where it is nil.
+    package var trust: TLSTrust?
     /// Names for which `nacre.can(name)` is true, beside the app half's own.
     package var capabilities: [String]
     package var time: any TimeSource

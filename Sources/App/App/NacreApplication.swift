@@ -7,9 +7,9 @@ import NacreLinks
 package import NacrePage
 import NacrePlugins
 import NacrePorts
+import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
-import NacreSQLite
 
 /// The app half, put together: everything behind one window and its page.
 package final class NacreApplication: Sendable {
@@ -48,7 +48,7 @@ package final class NacreApplication: Sendable {
                 serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
                 allowsCleartext: configuration.isDevelopment),
             bundle: bundle, authority: parts.session, transport: platform.transport, proxy: platform.proxy,
-            time: platform.time, random: platform.random, log: platform.log.labelled("page"))
+            trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
         let endpoint = try await channel.start()
         await parts.session.restore()
         await parts.signIn.resume()

@@ -18,6 +18,9 @@ package enum LinkFallback: Sendable {
 /// consumed is remembered by its digest and refused when it comes again. Links wait until `start`, links for the page
 /// until `pageReady`.
 package actor LinkDispatcher: LinkCapture {
+    /// So many links wait at most, for the start or for the page.
+    static let mostWaiting = 32
+
     private let schemes: Set<String>
     private let journal: LinkJournal
     private let time: any TimeSource
@@ -65,6 +68,10 @@ package actor LinkDispatcher: LinkCapture {
 
     /// A link from outside, warm or cold.
     package func receive(_ url: String) async {
+        guard url.utf8.count <= DeepLink.longest, arrived.count < Self.mostWaiting else {  // guard: link-flood
+            log.notice("links.refused", ["code": "link.too_long_or_many"])
+            return
+        }
         arrived.append(IncomingLink(id: random.identifier(), url: url))
         await work()
     }
@@ -129,15 +136,21 @@ package actor LinkDispatcher: LinkCapture {
                 log.error("links.journal", ["reason": .string("\(error)")])
             }
             forPage.append(link)
+            // Any web site can open links: of those that nobody fetches the oldest go.
+            while forPage.count > Self.mostWaiting { await forget(forPage.removeFirst()) }
         }
     }
 
-    private func handOver(_ link: IncomingLink) async {
+    private func forget(_ link: IncomingLink) async {
         do {
             try await journal.take(link)
         } catch {
             log.error("links.journal", ["reason": .string("\(error)")])
         }
+    }
+
+    private func handOver(_ link: IncomingLink) async {
+        await forget(link)
         await deliver(link)
     }
 

@@ -28,10 +28,16 @@ package struct WindowActions: Sendable {
     package let close: @Sendable () async -> Void
     /// Brings the window to the front.
     package let present: @Sendable () async -> Void
+    /// Takes the window out of the way.
+    package let minimize: @Sendable () async -> Void
 
-    package init(close: @escaping @Sendable () async -> Void, present: @escaping @Sendable () async -> Void) {
+    package init(
+        close: @escaping @Sendable () async -> Void, present: @escaping @Sendable () async -> Void,
+        minimize: @escaping @Sendable () async -> Void
+    ) {
         self.close = close
         self.present = present
+        self.minimize = minimize
     }
 }
 
@@ -40,7 +46,8 @@ package final class AppPlugin: BridgePlugin {
     package let name = "App"
     package let methods = [
         BridgeMethod("getInfo"), BridgeMethod("getState"), BridgeMethod("getLaunchUrl"),
-        BridgeMethod("getAppLanguage"), BridgeMethod("exitApp"), BridgeMethod("toggleBackButtonHandler"),
+        BridgeMethod("getAppLanguage"), BridgeMethod("exitApp"), BridgeMethod("minimizeApp"),
+        BridgeMethod("toggleBackButtonHandler"),
     ]
     package let retainedEvents: Set<String> = ["appUrlOpen"]
 
@@ -73,6 +80,9 @@ package final class AppPlugin: BridgePlugin {
         case "getAppLanguage": return ["value": .string(facts.language)]
         case "exitApp":
             await window.close()
+            return .null
+        case "minimizeApp":
+            await window.minimize()
             return .null
         default:
             guard let enabled = options["enabled"]?.bool else {

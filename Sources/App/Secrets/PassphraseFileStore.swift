@@ -77,11 +77,12 @@ package actor PassphraseFileStore: SecretStore {
         } catch {
             return false
         }
-        guard let bytes = found else {
-            guard let passphrase = await ask(true), !passphrase.isEmpty else { return false }
-            return create(passphrase)
-        }
-        guard let passphrase = await ask(false), let file = try? PassphraseFile(parsing: bytes),
+        let passphrase = await ask(found == nil)
+        // Somebody else may have been asked meanwhile: a file made since then must not be made again, nor read as it was.
+        if opened != nil { return true }  // guard: secrets-unlock-twice
+        guard let passphrase else { return false }
+        guard let bytes = found else { return passphrase.isEmpty ? false : create(passphrase) }
+        guard let file = try? PassphraseFile(parsing: bytes),
             let key = try? PassphraseKey.derive(passphrase, salt: file.salt, cost: file.cost),
             let secrets = try? file.open(with: key)
         else { return false }

@@ -9,13 +9,26 @@ import Synchronization
 /// Decided once for the life of the process. A locked store *is* there: the chain then stays locked with it and never
 /// goes on to a later one, for that would look like a sign-out.
 package final class SecretStoreChain: SecretStore {
+    /// How long a store that was used before may take to appear: at login an app may start before the keyring.
+    private static let patience: [Duration] = Array(repeating: .milliseconds(200), count: 15)
+
     private let stores: [any SecretStore]
+    private let usedBefore: SecretStoreKind?
+    private let time: any TimeSource
     private let log: Log
     private let chosen = Mutex<(any SecretStore)?>(nil)
 
-    /// - Parameter stores: in the order in which they are tried; the last should be memory.
-    package init(_ stores: [any SecretStore], log: Log = .none) {
+    /// - Parameters:
+    ///   - stores: in the order in which they are tried; the last should be memory.
+    ///   - usedBefore: the kind that kept the secrets last time; it is given a few seconds to appear, because going on
+    ///     without it would look like a sign-out.
+    package init(
+        _ stores: [any SecretStore], usedBefore: SecretStoreKind? = nil, time: any TimeSource = SystemTime(),
+        log: Log = .none
+    ) {
         self.stores = stores
+        self.usedBefore = usedBefore
+        self.time = time
         self.log = log
     }
 
@@ -43,7 +56,7 @@ package final class SecretStoreChain: SecretStore {
     private func choose() async -> (store: any SecretStore, availability: SecretStoreAvailability)? {
         if let store = chosen.withLock({ $0 }) { return (store, await store.availability()) }
         for store in stores {
-            let availability = await store.availability()
+            let availability = await patiently(store)
             guard availability != .absent else { continue }  // guard: secrets-locked-stays
             // Two first callers may both get here; the first to settle it decides for both.
             let settled = chosen.withLock { chosen in
@@ -54,5 +67,15 @@ package final class SecretStoreChain: SecretStore {
             return (settled, await settled.availability())
         }
         return nil
+    }
+
+    private func patiently(_ store: any SecretStore) async -> SecretStoreAvailability {
+        var availability = await store.availability()
+        guard store.kind == usedBefore else { return availability }
+        for wait in Self.patience where availability == .absent {
+            do { try await time.sleep(for: wait) } catch { break }
+            availability = await store.availability()
+        }
+        return availability
     }
 }

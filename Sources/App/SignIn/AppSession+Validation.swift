@@ -16,6 +16,14 @@ extension AppSession {
         await validation?.task.value
     }
 
+    /// Waits for the check after a sign-in, but not for long: a profile that is there at once spares the page a flicker.
+    func settle(upTo limit: Duration) async {
+        guard let task = validation?.task else { return }
+        _ = try? await withTimeLimit(
+            limit, time: time, timeout: { NacreError("session.slow", "The server takes its time.") },
+            operation: { await task.value })
+    }
+
     /// One check at a time, however many 401s arrive (SE-4).
     func startValidation() {
         if let validation, validation.generation == generation { return }  // guard: session-single-flight

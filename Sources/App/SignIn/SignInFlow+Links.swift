@@ -9,7 +9,7 @@ extension SignInFlow {
     func offer(_ incoming: IncomingLink) async -> Bool {
         guard let current, let link = try? DeepLink(parsing: incoming.url, schemes: [scheme]) else { return false }
         let id = current.record.id
-        guard let event = Self.event(of: link, flow: current.record.flow) else { return false }
+        guard let event = Self.event(of: link, for: current.record) else { return false }
         if event == .token(.absent), current.record.phase != .borrowed {
             return await probe(link["token"] ?? "", for: id)
         }
@@ -18,6 +18,15 @@ extension SignInFlow {
             return await handle(event, for: id, fault: fault, link: incoming.url)
         }
         return await handle(event, for: id, token: link["token"], link: incoming.url)
+    }
+
+    /// What a link says to this attempt, or nil when it says nothing.
+    private static func event(of link: DeepLink, for record: AttemptRecord) -> AttemptEvent? {
+        guard let event = event(of: link, flow: record.flow) else { return nil }
+        // A page that has sent a flow is told of a refusal only with it: anybody may open the bare link.
+        let isBare = if case .refusal(.absent, _) = event { true } else { false }
+        if isBare, record.phase == .borrowed, !record.flow.isEmpty { return nil }  // guard: borrow-flow
+        return event
     }
 
     /// What a link of the hand-off says, or nil when it is none.
@@ -46,7 +55,7 @@ extension SignInFlow {
     /// its successor should get the link.
     package func pageShouldGet(_ link: DeepLink) async -> Bool {
         guard let current, current.record.phase == .borrowed, current.waiters.isEmpty,
-            let event = Self.event(of: link, flow: current.record.flow)
+            let event = Self.event(of: link, for: current.record)
         else { return false }
         return await handle(event, for: current.record.id)
     }

@@ -133,7 +133,9 @@ extension SignInFlow {
         for timer in done.timers { timer.cancel() }
         if isSignIn {
             switch end {
-            case .signedIn: await parts.session.endSigningIn(nil, nil)
+            case .signedIn:
+                await parts.session.settle(upTo: .seconds(3))
+                await parts.session.endSigningIn(nil, nil)
             case .cancelled: await parts.session.endSigningIn(.cancelled)
             case .failed, .expired, .signedOut: await parts.session.endSigningIn(.failed, fault)
             }

@@ -8,6 +8,7 @@ import NacreCore
     import NacreCurl
     import NacreGTKShell
     import NacreLinux
+    import NacrePage
     import NacrePlugins
     import NacrePorts
     import NacreSecrets
@@ -35,8 +36,14 @@ enum RunCommand {
         }
 
         /// The Linux system under the app.
-        static func platform(_ options: RunOptions, _ folders: AppFolders, _ log: Log) async -> AppPlatform {
+        ///
+        /// - Throws: `configuration.authorities`, `tls.trust`.
+        static func platform(
+            _ options: RunOptions, _ folders: AppFolders, _ log: Log
+        ) async throws(NacreError) -> AppPlatform {
             let configuration = options.configuration
+            var curl = CurlConfiguration()
+            curl.authoritiesFile = configuration.apiAuthorities
             var secrets: [any SecretStore] = [
                 SecretServiceStore(applicationID: configuration.id, label: configuration.name)
             ]
@@ -48,13 +55,23 @@ enum RunCommand {
                 secrets.append(store)
             }
             let facts = LinuxDevice.current()
-            return AppPlatform(
-                secrets: secrets, browser: LinuxBrowser(), transport: CurlTransport(),
+            var platform = AppPlatform(
+                secrets: secrets, browser: LinuxBrowser(), transport: CurlTransport(configuration: curl),
                 device: DeviceFacts(
                     platform: "linux", name: facts.name, manufacturer: facts.manufacturer, model: facts.model,
                     systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
                     language: facts.languageTag),
                 log: log)
+            if let file = configuration.apiAuthorities { platform.trust = try trust(file) }
+            return platform
+        }
+
+        private static func trust(_ file: String) throws(NacreError) -> TLSTrust {
+            guard let content = FileManager.default.contents(atPath: file) else {
+                throw NacreError(
+                    "configuration.authorities", "NACRE_API_CA_FILE: \(file) cannot be read; name a PEM file.")
+            }
+            return try TLSTrust(additionalPEM: String(decoding: content, as: UTF8.self))
         }
     #else
         static func main(_ arguments: [String], _ environment: [String: String]) -> Int32 {

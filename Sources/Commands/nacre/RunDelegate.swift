@@ -24,10 +24,12 @@
                 label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
                 sink: StandardErrorSink())
             let folders = try AppFolders(id: configuration.id, environment: options.environment)
-            let platform = await RunCommand.platform(options, folders, log)
+            let platform = try await RunCommand.platform(options, folders, log)
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
-                actions: WindowActions(close: { await handle.close() }, present: { await handle.present() }))
+                actions: WindowActions(
+                    close: { await handle.close() }, present: { await handle.present() },
+                    minimize: { await handle.minimize() }))
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
@@ -107,7 +109,7 @@
         private static let kept = [
             "NACRE_ENV", "NACRE_LOG", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME", "MOBILE_DEV_SERVER_URL",
             "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
-            "WEBKIT_INSPECTOR_HTTP_SERVER",
+            "NACRE_API_CA_FILE", "WEBKIT_INSPECTOR_HTTP_SERVER",
         ]
 
         /// Never in the way of the run: what fails is said, and links then do not reach the app.
@@ -120,7 +122,9 @@
                 let program = try executable()
                 let entry = try DesktopEntry(
                     applicationID: configuration.id, name: configuration.name,
-                    command: (variables.isEmpty ? [] : ["/usr/bin/env"] + variables) + [program, "run", options.folder],
+                    command: (variables.isEmpty ? [] : ["/usr/bin/env"] + variables) + [
+                        program, "run", options.folder,
+                    ],
                     schemes: [configuration.scheme], iconName: configuration.id)
                 for line in try await DesktopInstaller().install(entry) {
                     log.info("desktop.entry", ["done": .string(line)])
@@ -132,7 +136,8 @@
 
         private static func executable() throws(NacreError) -> String {
             guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
-                throw NacreError("desktop.program", "The path of this program cannot be found, so links cannot start it.")
+                throw NacreError(
+                    "desktop.program", "The path of this program cannot be found, so links cannot start it.")
             }
             return path
         }

@@ -188,6 +188,7 @@
         package func load(_ url: String) { window?.page.load(url) }
         package func reload() { window?.page.reload() }
         package func present() { window?.present() }
+        package func minimize() { if let window { gtk_window_minimize(window.window) } }
         package func close() { if let window { gtk_window_close(window.window) } }
         package func show(_ page: ShellPage) { window?.page.show(page) }
         package func setTitle(_ title: String) { if let window { gtk_window_set_title(window.window, title) } }

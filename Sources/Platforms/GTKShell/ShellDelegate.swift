@@ -148,6 +148,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func reload()
     /// Brings the window to the front.
     func present()
+    /// Takes the window out of the way.
+    func minimize()
     /// Closes the window and ends the process, gracefully.
     func close()
     /// Shows a page of the shell's own instead of the app.

@@ -27,15 +27,12 @@
             }
             if sandboxed { return try await openByPortal(url) }
             guard let handler = g_app_info_get_default_for_uri_scheme(scheme) else { throw Self.absent(scheme, nil) }
-            g_object_unref(UnsafeMutableRawPointer(handler))
-            let opened = await awaitGIO { callback, data in
-                g_app_info_launch_default_for_uri_async(url, nil, nil, callback, data)
-            } finish: { result -> Result<Void, GLibFailure> in
-                var failure: UnsafeMutablePointer<GError>?
-                let done = g_app_info_launch_default_for_uri_finish(result, &failure) != 0
-                return done ? .success(()) : .failure(GLibFailure(taking: failure))
+            defer { g_object_unref(UnsafeMutableRawPointer(handler)) }
+            // The browser is the person's: Ctrl-C on our terminal, or our end, must not be its end (HO-8).
+            var failure: UnsafeMutablePointer<GError>?
+            guard nacre_launch_detached(handler, url, &failure) != 0 else {
+                throw Self.absent(scheme, GLibFailure(taking: failure))
             }
-            if case .failure(let failure) = opened { throw Self.absent(scheme, failure) }
         }
 
         private func openByPortal(_ url: String) async throws(NacreError) {

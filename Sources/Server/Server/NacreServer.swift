@@ -96,7 +96,9 @@ public final class NacreServer: Sendable {
                     name: "provider", option: "provider.listen.port", url: configuration.provider.issuer,
                     listener: HTTPListener(
                         configuration: ListenerConfiguration(host: place.host, port: place.port),
-                        responder: provider.responder, log: log.labelled("listener"))))
+                        // The same proxy stands before both: without its word all people would share one limit.
+                        responder: ClientAddressMiddleware(trustedProxies: Set(configuration.trustedProxies))
+                            .wrapping(provider.responder), log: log.labelled("listener"))))
         }
         self.parts = parts
     }

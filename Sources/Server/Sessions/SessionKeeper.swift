@@ -80,6 +80,10 @@ package actor SessionKeeper {
             log.notice("session.refused", ["session": .string(id), "reason": .string(reason)])
             return .ended(reason: reason)
         case .unreachable(let error):
+            // Sessions that ended otherwise leave their entry behind; nobody asks for it any more.
+            if failedAt.count > 10_000 {
+                failedAt = failedAt.filter { time.now - $0.value < store.policy.retryInterval }
+            }
             failedAt[id] = time.now
             log.warning(
                 "session.not_revalidated",

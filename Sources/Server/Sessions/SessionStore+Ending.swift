@@ -1,7 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
-import NacreDatabase
+package import NacreCore
+package import NacreDatabase
 
 extension SessionStore {
     /// The person's unexpired sessions, newest use first.
@@ -28,23 +28,35 @@ extension SessionStore {
     /// Ends every session of one session of the provider (back-channel logout, sign-out at the provider).
     @discardableResult
     package func end(issuer: String, providerSession: String) async throws -> Int {
-        try await database.write { sql in
-            try sql.execute(
-                """
-                DELETE FROM sessions WHERE (issuer = $1 AND provider_session = $2) OR parent IN
-                    (SELECT id FROM sessions WHERE issuer = $1 AND provider_session = $2)
-                """, [.text(issuer), .text(providerSession)])
-        }
+        try await database.write { sql in try Self.end(issuer: issuer, providerSession: providerSession, sql) }
+    }
+
+    /// The same as part of a larger transaction.
+    @discardableResult
+    package static func end(
+        issuer: String, providerSession: String, _ sql: any SQLConnection
+    ) throws(NacreError) -> Int {
+        try sql.execute(
+            """
+            DELETE FROM sessions WHERE (issuer = $1 AND provider_session = $2) OR parent IN
+                (SELECT id FROM sessions WHERE issuer = $1 AND provider_session = $2)
+            """, [.text(issuer), .text(providerSession)])
     }
 
     /// Ends every session of a person, except perhaps the one that asks (sign-out everywhere).
     @discardableResult
     package func end(issuer: String, subject: String, except kept: String? = nil) async throws -> Int {
-        try await database.write { sql in
-            try sql.execute(
-                "DELETE FROM sessions WHERE issuer = $1 AND subject = $2 AND id <> $3",
-                [.text(issuer), .text(subject), .text(kept ?? "")])
-        }
+        try await database.write { sql in try Self.end(issuer: issuer, subject: subject, except: kept, sql) }
+    }
+
+    /// The same as part of a larger transaction.
+    @discardableResult
+    package static func end(
+        issuer: String, subject: String, except kept: String?, _ sql: any SQLConnection
+    ) throws(NacreError) -> Int {
+        try sql.execute(
+            "DELETE FROM sessions WHERE issuer = $1 AND subject = $2 AND id <> $3",
+            [.text(issuer), .text(subject), .text(kept ?? "")])
     }
 
     /// Removes what has expired; call it now and then.

@@ -4,6 +4,25 @@ import CCurl
 import NacreCore
 import Synchronization
 
+/// Keeps the number of waiting chunks small: a peer that sends single bytes, each a chunk of its own, would otherwise fill
+/// a queue with hundreds of thousands of them, and taking one from the front moves all the others.
+enum ChunkQueue {
+    /// Chunks smaller than this are joined.
+    static let least = 16 * 1024
+
+    /// Adds bytes at the end.
+    static func append<Bytes: Collection<UInt8>, Chunk: RangeReplaceableCollection<UInt8>>(
+        _ bytes: Bytes, to chunks: inout [Chunk]
+    ) {
+        guard !bytes.isEmpty else { return }
+        if let last = chunks.indices.last, chunks[last].count + bytes.count <= least {  // guard: curl-small-chunks
+            chunks[last].append(contentsOf: bytes)
+        } else {
+            chunks.append(Chunk(bytes))
+        }
+    }
+}
+
 /// Response bytes on their way from curl's thread to one reader.
 final class CurlInbox: Sendable {
     private struct State {
@@ -24,7 +43,7 @@ final class CurlInbox: Sendable {
                 state.isPaused = true
                 return Int(CURL_WRITEFUNC_PAUSE)
             }
-            state.chunks.append(Array(bytes))
+            ChunkQueue.append(bytes, to: &state.chunks)
             state.size += bytes.count
             state.reader.take()?.resume()
             return bytes.count
@@ -142,7 +161,7 @@ final class CurlOutbox: Sendable {
             let done = state.withLock { state -> Bool? in
                 if state.isAbandoned { return false }
                 guard state.size < Self.capacity else { return nil }
-                if !bytes.isEmpty { state.chunks.append(bytes[...]) }
+                ChunkQueue.append(bytes, to: &state.chunks)
                 state.size += bytes.count
                 return true
             }

@@ -9,6 +9,7 @@
 #include <gio/gunixfdlist.h>
 #include <glib-unix.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *);
@@ -26,6 +27,20 @@ static gboolean nacre_drain_main_queue(gint fd, GIOCondition condition, gpointer
 /// Adds the main queue as a source of GLib's default main context; returns the source's id.
 static inline guint nacre_main_queue_source_add(void) {
     return g_unix_fd_add(_dispatch_get_main_queue_handle_4CF(), G_IO_IN, nacre_drain_main_queue, NULL);
+}
+
+/// Between fork and exec: whatever ends our session, or our process group, leaves the child alone.
+static void nacre_leave_session(gpointer data) {
+    (void)data;
+    setsid();
+}
+
+/// Starts the app that opens `uri`, in a session of its own.
+static inline gboolean nacre_launch_detached(GAppInfo *app, const char *uri, GError **error) {
+    GList uris = {(gpointer)uri, NULL, NULL};
+    if (!G_IS_DESKTOP_APP_INFO(app)) return g_app_info_launch_uris(app, &uris, NULL, error);
+    return g_desktop_app_info_launch_uris_as_manager(
+        G_DESKTOP_APP_INFO(app), &uris, NULL, G_SPAWN_SEARCH_PATH, nacre_leave_session, NULL, NULL, NULL, error);
 }
 
 static inline gboolean nacre_error_is_dbus(const GError *error) { return error && error->domain == G_DBUS_ERROR; }

@@ -185,4 +185,18 @@ private final class Run: Sendable {
         await links.receive("stmessages://auth?token=" + String(repeating: "a", count: 1 << 20))
         #expect(run.captured.isEmpty && run.page.isEmpty && run.fallen.isEmpty)
     }
+
+    @Test("A flood of links fills neither the memory nor the journal, before the start and while no page listens")
+    func flood() async throws {
+        let store = try store()
+        let links = try await run.dispatcher(store)
+        for number in 0..<100 { await links.receive("stmessages://early/\(number)") }
+        await links.start()
+        #expect(run.fallen.count == 32)
+        for number in 0..<100 { await links.receive("stmessages://late/\(number)") }
+        let kept = try await store.run { connection in try connection.query("SELECT id FROM waiting_link").count }
+        #expect(kept == 32)
+        await links.pageReady()
+        #expect(run.page == (68..<100).map { "stmessages://late/\($0)" })
+    }
 }

@@ -139,7 +139,9 @@ struct TargetPolicyTests {
         "A proxy is not asked for this machine or its network",
         arguments: [
             ("localhost", nil, false), ("x.localhost", nil, false), ("printer", nil, false), ("nas.local", nil, false),
-            ("example.org", nil, true), ("127.0.0.1", [127, 0, 0, 1], false), ("1.1.1.1", [1, 1, 1, 1], true),
+            ("localhost.", nil, false), ("x.localhost..", nil, false), ("printer.", nil, false),
+            ("nas.local.", nil, false), ("example.org", nil, true), ("example.org.", nil, true),
+            ("127.0.0.1", [127, 0, 0, 1], false), ("1.1.1.1", [1, 1, 1, 1], true),
         ] as [(String, [UInt8]?, Bool)])
     func byProxy(_ host: String, _ octets: [UInt8]?, _ expected: Bool) {
         #expect(TargetPolicy.mayBeProxied(host, octets: octets) == expected)

@@ -21,6 +21,14 @@ final class Folder: Sendable {
     }
 }
 
+/// A person who takes their time over each question.
+private actor Answers {
+    private var questions: [CheckedContinuation<String?, Never>] = []
+    var waiting: Int { questions.count }
+    func next() async -> String? { await withCheckedContinuation { questions.append($0) } }
+    func give(_ answer: String) { questions.removeFirst().resume(returning: answer) }
+}
+
 @Suite struct PassphraseFileStoreTests {
     let folder: Folder
 
@@ -50,6 +58,25 @@ final class Folder: Sendable {
         #expect(await second.availability() == .available)
         #expect(try await second.read("session") == Array("cookie".utf8))
         #expect(try await second.read("other") == nil)
+    }
+
+    @Test("Two that ask at once open one store, and the later answer loses nothing")
+    func askedTwice() async throws {
+        let answers = Answers()
+        let store = PassphraseFileStore(path: folder.file, cost: .test, random: SystemRandom()) { _ in
+            await answers.next()
+        }
+        let first = Task { await store.unlock() }
+        let second = Task { await store.unlock() }
+        while await answers.waiting < 2 { await Task.yield() }
+        await answers.give("correct horse")
+        while await store.availability() != .available { await Task.yield() }
+        try await store.write("session", Array("cookie".utf8))
+        await answers.give("another")
+        #expect(await first.value)
+        #expect(await second.value)
+        #expect(try await store.read("session") == Array("cookie".utf8))
+        #expect(await self.store().unlock())
     }
 
     @Test("SE-1: locked is a state: reading and writing say so, and nothing is lost")

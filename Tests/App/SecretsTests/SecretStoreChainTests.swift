@@ -85,6 +85,20 @@ private final class FakeStore: SecretStore {
         #expect(code == "secrets.absent")
     }
 
+    @Test("SE-1: a keyring that kept the secrets before is waited for; one that did not is not")
+    func patience() async {
+        let service = FakeStore(.secretService, .absent)
+        let waiting = SecretStoreChain([service, MemoryStore()], usedBefore: .secretService)
+        async let available = waiting.availability()
+        try? await Task.sleep(for: .milliseconds(300))
+        service.become(.available)
+        #expect(await available == .available)
+        #expect(waiting.kind == .secretService)
+        let other = SecretStoreChain([FakeStore(.secretService, .absent), MemoryStore()], usedBefore: .passphrase)
+        _ = await other.availability()
+        #expect(other.kind == .memory)
+    }
+
     @Test("Nothing at all is an error that says what to do")
     func nothing() async {
         let chain = SecretStoreChain([FakeStore(.portal, .absent)])

@@ -254,7 +254,11 @@ import Testing
         let page = "https://mail.example.org/api/v1.0/authenticate/?mobile_scheme=stmessages&flow=mine"
         let task = Task { try await device.flow.borrow(page) }
         await eventually("browser") { device.browser.opened == [page] }
-        #expect(await device.links.receive("stmessages://auth?token=t&flow=foreign") == false)
+        for stranger in [
+            "auth?token=t&flow=foreign", "auth?error=x", "auth?error=access_denied", "auth?error=x&flow=x",
+        ] {
+            #expect(await device.links.receive("stmessages://" + stranger) == false, "\(stranger)")
+        }
         #expect(await device.links.receive("stmessages://auth?token=t&flow=mine"))
         #expect(try await task.value == "stmessages://auth?token=t&flow=mine")
         #expect(device.disk.attempts.isEmpty && device.links.captureCount == 0)

@@ -23,7 +23,8 @@ struct GatewayIdentityTests {
 
     private func claims(_ changes: [String: JSONValue?] = [:]) -> JSONValue {
         var members: [String: JSONValue] = [
-            "iss": "https://mail.example.org", "aud": "messages", "sub": "ada", "email": "ada@mail.example.org",
+            "iss": "https://mail.example.org", "aud": "messages", "sub": "ada", "idp": "https://id.example.org",
+            "email": "ada@mail.example.org",
             "name": "Ada", "iat": .integer(Self.now), "exp": .integer(Self.now + 60),
         ]
         for (name, value) in changes { members[name] = value }
@@ -36,7 +37,15 @@ struct GatewayIdentityTests {
         #expect(
             identity
                 == Identity(
-                    issuer: "https://mail.example.org", subject: "ada", email: "ada@mail.example.org", name: "Ada"))
+                    issuer: "https://id.example.org", subject: "ada", email: "ada@mail.example.org", name: "Ada"))
+    }
+
+    @Test("The same subject at two providers behind one gateway is two people")
+    func providers() async throws {
+        let one = try await verifier.identity(of: JWS.sign(claims(), with: key, keyID: "k1"))
+        let two = try await verifier.identity(
+            of: JWS.sign(claims(["idp": "https://other.example.org"]), with: key, keyID: "k1"))
+        #expect(one != two)
     }
 
     @Test(
@@ -45,6 +54,7 @@ struct GatewayIdentityTests {
             ["iss": "https://evil.test"], ["iss": nil], ["aud": "calendar"], ["aud": nil], ["aud": []],
             ["exp": .integer(now - 31)], ["exp": nil], ["exp": "tomorrow"], ["iat": .integer(now + 31)],
             ["nbf": .integer(now + 31)], ["sub": ""], ["sub": nil], ["sub": 7],
+            ["idp": ""], ["idp": 7],
         ] as [[String: JSONValue?]])
     func wrongClaims(changes: [String: JSONValue?]) async throws {
         let token = try JWS.sign(claims(changes), with: key, keyID: "k1")

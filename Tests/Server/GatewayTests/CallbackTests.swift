@@ -93,6 +93,24 @@ import Testing
         #expect(link["error"] == "login_failed")
     }
 
+    @Test("HO-3: an answer without iss is refused where the provider announces it (RFC 9207)")
+    func missingResponseIssuer() async throws {
+        let fixture = try await GatewayFixture()
+        let browser = fixture.browser()
+        let callback = try await depart(browser, web)
+        let parts = callback.split(separator: "&").filter { !$0.hasPrefix("iss=") }
+        #expect(try await browser.send(.get, parts.joined(separator: "&")).status == .badGateway)
+        fixture.provider.advertisesResponseIssuer = false
+        fixture.time.advance(by: .seconds(3601))
+        _ = try await fixture.signedInBrowser()
+    }
+
+    @Test("HO-3: where one algorithm is configured no other is accepted", arguments: [("ES256", 302), ("RS256", 502)])
+    func configuredAlgorithm(name: String, status: Int) async throws {
+        let fixture = try await GatewayFixture { $0.oidc.signatureAlgorithm = name }
+        #expect(try await fixture.browser().follow(web).status.rawValue == status)
+    }
+
     @Test("HO-3: a key that the provider rotated in is fetched")
     func rotation() async throws {
         let fixture = try await GatewayFixture()

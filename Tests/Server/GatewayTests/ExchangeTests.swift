@@ -165,7 +165,8 @@ import Testing
     func hashed() async throws {
         let fixture = try await GatewayFixture()
         let token = try await token(fixture)
-        let row = try #require(try await fixture.database.read { sql in try sql.first("SELECT * FROM gateway_handoff") })
+        let stored = try await fixture.database.read { sql in try sql.first("SELECT * FROM gateway_handoff") }
+        let row = try #require(stored)
         #expect(row["token"].blob != Base64URL.decode(token))
         #expect(row.values.allSatisfy { $0.text?.contains(token) != true })
     }

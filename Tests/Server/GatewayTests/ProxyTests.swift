@@ -47,7 +47,7 @@ import Testing
         "what only the gateway may say is taken out of a request",
         arguments: [
             "X-Nacre-Identity", "x-nacre-user", "X_Nacre_User", "X-Remote-User", "X_REMOTE_USER", "Remote-User",
-            "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP",
+            "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "X.Nacre.User", "x~remote+user",
         ])
     func spoofed(name: String) async throws {
         let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/public/"] }
@@ -167,7 +167,7 @@ import Testing
         "a path that climbs out of its prefix is refused",
         arguments: [
             "/api/../admin", "/api/%2e%2e/admin", "/api/..%2fadmin", "/api/.%2E%5Cadmin", "/api/a/./b", "/api/%00",
-            "/api/%zz",
+            "/api/%zz", "/api/..;/admin", "/api/..;a=b/admin", "/api/%2e%2e%3bx/admin", "/api/.;/b",
         ])
     func climbing(path: String) async throws {
         let fixture = try await GatewayFixture()

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreDatabase
 import NacreGateway
 import NacreHTTP
 import NacreTesting
@@ -100,6 +101,19 @@ import Testing
         #expect(try await fixture.browser().send(.post, path).status == .noContent)
     }
 
+    @Test(
+        "CSRF: a form of another site, which comes without the cookie, does not take the session's cookie away",
+        arguments: ["/api/v1.0/mobile/auth/logout/", "/api/v1.0/users/me/", "/api/v1.0/csrf/", "/api/x"])
+    func foreignForm(path: String) async throws {
+        let fixture = try await GatewayFixture()
+        let method: HTTPMethod = path.hasSuffix("/logout/") || path == "/api/x" ? .post : .get
+        let answer = try await fixture.browser().send(method, path, fields: ["Origin": "https://evil.test"])
+        #expect(answer.fields["Set-Cookie"] == nil)
+        let stale = fixture.browser()
+        stale.cookies["sessionid"] = Base64URL.encode([UInt8](repeating: 7, count: 32))
+        #expect(try await stale.send(method, path).fields["Set-Cookie"]?.hasPrefix("sessionid=;") == true)
+    }
+
     private func backchannel(_ fixture: GatewayFixture, _ token: String) async throws -> HTTPResponse {
         try await fixture.browser().post(
             "/api/v1.0/backchannel-logout/", Array("logout_token=\(token)".utf8),
@@ -118,6 +132,22 @@ import Testing
         #expect(try await app.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
         #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
         #expect(try await backchannel(fixture, token).status == .badRequest, "a replayed token")
+    }
+
+    @Test("HO-7: a logout token that could not be obeyed for want of the database may be sent again")
+    func backchannelAgain() async throws {
+        let fixture = try await GatewayFixture()
+        let browser = try await fixture.signedInBrowser()
+        let token = try fixture.provider.logoutToken()
+        try await fixture.database.write { sql in
+            try sql.executeScript(
+                "CREATE TRIGGER kept BEFORE DELETE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END")
+        }
+        #expect(try await backchannel(fixture, token).status.rawValue >= 500)
+        try await fixture.database.write { sql in try sql.executeScript("DROP TRIGGER kept") }
+        #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .ok)
+        #expect(try await backchannel(fixture, token).status == .ok)
+        #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
     }
 
     /// What is wrong with a logout token.

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreHTTP
 import NacreJOSE
+import NacreProvider
 import NacreTesting
 import Testing
 
@@ -177,6 +178,21 @@ struct AuthorizationTests {
         let back = try await browser.post("/login", ["attempt": page.attempt ?? "", "action": "cancel"])
         #expect(back.member("error") != nil)
         #expect(back.member("state") == "state-1")
+    }
+
+    @Test("PV-2: a session of a level that does not count shows the form; signing in again reaches the level")
+    func oldLevel() async throws {
+        let before = try await ProviderWorld { $0.levels = [AuthenticationLevel("basic", factors: [.password])] }
+        let old = before.browser()
+        _ = try await old.signIn()
+        let after = try await ProviderWorld(database: before.database)
+        let browser = after.browser()
+        browser.cookies = old.cookies
+        #expect(try await browser.authorize().member("code") != nil)
+        let page = try await browser.authorize(["acr_values": "eidas1"])
+        #expect(page.isForm)
+        #expect(try await browser.submit(page).member("code") != nil)
+        #expect(try await browser.authorize(["acr_values": "eidas1"]).member("code") != nil)
     }
 
     @Test("PV-2: an ID token of somebody else as a hint shows the form")

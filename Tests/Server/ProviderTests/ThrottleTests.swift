@@ -69,6 +69,18 @@ struct ThrottleTests {
         #expect(try await elsewhere.signIn().member("code") != nil)
     }
 
+    @Test("An IPv6 network has the thirty tries of one address")
+    func perNetwork() async throws {
+        let world = try await ProviderWorld()
+        for number in 0..<30 {
+            let browser = world.browser(address: "2001:db8:1:2::\(number)")
+            _ = try await browser.submit(try await browser.authorize(), username: "user\(number)", password: "wrong")
+        }
+        let browser = world.browser(address: "2001:db8:1:2:a:b:c:d")
+        #expect(try await browser.submit(try await browser.authorize()).status == .tooManyRequests)
+        #expect(try await world.browser(address: "2001:db8:1:3::1").signIn().member("code") != nil)
+    }
+
     @Test("Right passwords do not use tries up")
     func givenBack() async throws {
         let world = try await ProviderWorld()
@@ -99,6 +111,8 @@ struct ThrottleTests {
         for (name, password) in [
             ("", "x"), ("alice", ""), (String(repeating: "a", count: 300), "x"),
             ("alice", String(repeating: "x", count: 2000)), ("zoltan", String(repeating: "x", count: 2000)),
+            // Cut to 1024 bytes it would end within a letter.
+            ("zoltan", String(repeating: "x", count: 1023) + "ééé"),
         ] {
             #expect(try await browser.submit(page, username: name, password: password).status.rawValue == 422)
         }

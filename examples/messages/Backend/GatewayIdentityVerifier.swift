@@ -78,9 +78,12 @@ public struct GatewayIdentityVerifier: IdentityVerifier {
             throw refuse("comes from the future")
         }
         guard let subject = claims.subject, !subject.isEmpty else { throw refuse("names nobody") }
+        // A subject is a person only at their own provider: the same text at another one is somebody else.
+        let provider = claims.members["idp"] ?? .string(issuer)
+        guard let provider = provider.string, !provider.isEmpty else { throw refuse("names no provider") }
         return Identity(
-            issuer: issuer, subject: subject, email: claims.members["email"]?.string ?? "",
-            name: claims.members["name"]?.string ?? "")
+            issuer: provider,  // guard: identity-provider
+            subject: subject, email: claims.members["email"]?.string ?? "", name: claims.members["name"]?.string ?? "")
     }
 }
 

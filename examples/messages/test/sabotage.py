@@ -10,21 +10,22 @@ GUARDS = [
     ("elements left out of a body", "js/mail-html.js", "for (const element of mail.querySelectorAll(removed)) element.remove();", "", "SH-8, NB-10"),
     ("attributes left out of a body", "js/mail-html.js", "if (droppedAttributes.test(name)) element.removeAttribute(name);", "{}", "SH-8, NB-10"),
     ("schemes of links", "js/mail-html.js", "/^(?:https?:|mailto:|tel:)/i.test(address)", "address", "SH-8, NB-10"),
-    ("trackers", "js/mail-html.js", "if (tiny) image.remove();", "if (false) {}", "Message bodies"),
+    ("trackers", "js/mail-html.js", "  if (tiny) {", "  if (false) {", "Message bodies"),
     ("a refused change is taken back", "js/store.js", "      takeBack();\n      throw error;", "      throw error;", "LK-8: a refused"),
     ("another person sees nothing of the first", "js/app.js", "if (this.#mail && (changed || over)) this.#dropMail();", "", "SE-3, SE-4"),
     ("the page behind is inert", "js/app.js", "this.#mail.element.inert = true;", "", "SE-3, SE-4"),
     ("signing out asks first", "js/account.js", "return answer === true;", "return true;", "LK-8: signing out"),
     ("focus stays in the dialog", "shared/elements.js", 'if (event.key !== "Tab") return;', "return;", "LK-5: dialogs"),
     ("typing is no shortcut", "js/mail-app.js", "|| typing(event.target)", "", "LK-5: keyboard"),
-    ("no storm of retries", "js/app.js", "if (performance.now() - this.#lastRecovery > 10_000) this.#mail?.refresh();", "this.#mail?.refresh(); this.retry();", "LK-3, SE-3: one address"),
     ("patience before skeletons", "shared/dom.js", "delay = 300", "delay = 0", "LK-3: a skeleton"),
 ]
 
 
-def run_sabotage(browser, servers, run_checks):
+def run_sabotage(browser, servers, run_checks, only=""):
     wrong = []
     for guard, file, text, without, check in GUARDS:
+        if only not in guard:
+            continue
         source = (servers.web / file).read_text()
         if source.count(text) != 1:
             wrong.append(f"{guard}: its line is there {source.count(text)} times")

@@ -43,6 +43,9 @@ enum TargetPolicy {
     /// of this machine refused.
     static func mayBeProxied(_ host: String, octets: [UInt8]?) -> Bool {
         if let octets { return isPublic(octets) }
+        var host = host[...]
+        // A dot at the end only says that the name is whole.
+        while host.hasSuffix(".") { host.removeLast() }  // guard: tunnel-final-dot
         return host != "localhost" && !host.hasSuffix(".localhost") && host.contains(".") && !host.hasSuffix(".local")
     }
 }

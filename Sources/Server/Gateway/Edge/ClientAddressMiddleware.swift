@@ -1,13 +1,15 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreHTTP
-import NacreRouting
+package import NacreHTTP
+package import NacreRouting
 
 /// Finds the client's address behind proxies that are trusted, and believes nobody else.
-struct ClientAddressMiddleware: Middleware {
-    let trustedProxies: Set<String>
+package struct ClientAddressMiddleware: Middleware {
+    private let trustedProxies: Set<String>
 
-    func respond(
+    package init(trustedProxies: Set<String>) { self.trustedProxies = trustedProxies }
+
+    package func respond(
         to request: HTTPRequest, context: RequestContext, next: any HTTPResponder
     ) async throws -> HTTPResponse {
         var context = context

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreRouting
 import Synchronization
 
 /// Lets each client do something a number of times per minute: a bucket that refills steadily.
@@ -22,32 +23,30 @@ final class RateLimiter: Sendable {
     }
 
     /// Nil when the client may go on, else after how many seconds it may try again.
-    func wait(for client: String) -> Int? {
+    func wait(for address: String) -> Int? {
+        let client = ClientNetwork.name(of: address)  // guard: rate-network
         let now = time.now
         let perMillisecond = perMinute / 60_000
         return buckets.withLock { buckets in
-            // A full bucket says nothing: forgetting it changes no answer.
-            if buckets.count >= Self.maximumClients {
-                buckets = buckets.filter { now - $0.value.updated < .seconds(60) }
-            }
-            var bucket = buckets[Self.key(client)] ?? Bucket(tokens: perMinute, updated: now)
+            if buckets.count >= Self.maximumClients { Self.forget(&buckets, now) }
+            var bucket = buckets[client] ?? Bucket(tokens: perMinute, updated: now)
             let passed = Double(max(0, (now - bucket.updated).inMilliseconds))
             bucket.tokens = min(perMinute, bucket.tokens + passed * perMillisecond)
             bucket.updated = now
             guard bucket.tokens >= 1 else {
-                buckets[Self.key(client)] = bucket
+                buckets[client] = bucket
                 return max(1, Int(((1 - bucket.tokens) / perMillisecond / 1000).rounded(.up)))
             }
             bucket.tokens -= 1
-            buckets[Self.key(client)] = bucket
+            buckets[client] = bucket
             return nil
         }
     }
 
-    /// One household has one IPv6 network of 64 bits and may use any address in it.
-    private static func key(_ client: String) -> String {
-        let parts = client.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count > 4, !client.contains("::") else { return client }
-        return parts.prefix(4).joined(separator: ":")
+    /// A full bucket says nothing: forgetting it changes no answer. When that frees too little, all are forgotten, so that
+    /// a flood of clients costs neither memory without end nor a look at every bucket with each request.
+    private static func forget(_ buckets: inout [String: Bucket], _ now: Instant) {
+        buckets = buckets.filter { now - $0.value.updated < .seconds(60) }
+        if buckets.count > maximumClients / 2 { buckets = [:] }
     }
 }

@@ -12,7 +12,7 @@ struct SessionGate: Sendable {
         /// A session, and the cookie field that slides its window, where it is time.
         case session(Session, cookie: String?)
         /// No session was presented, or none that is known.
-        case nobody
+        case nobody(presented: Bool)
         /// The presented session has just ended.
         case ended(reason: String)
     }
@@ -25,11 +25,13 @@ struct SessionGate: Sendable {
     let origins: [Origin]
 
     func sender(of request: HTTPRequest) async throws -> Sender {
-        guard let handle = cookie.handle(in: request.fields.values("Cookie")) else { return .nobody }
+        guard let handle = cookie.handle(in: request.fields.values("Cookie")) else {
+            return .nobody(presented: false)
+        }
         switch try await keeper.check(handle) {
         case .valid(let session, let renewsCookie):
             return .session(session, cookie: renewsCookie ? cookie.set(handle, age: window) : nil)
-        case .absent: return .nobody
+        case .absent: return .nobody(presented: true)
         case .ended(let reason): return .ended(reason: reason)
         }
     }
@@ -39,12 +41,16 @@ struct SessionGate: Sendable {
     func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
         guard request.method.isUnsafe else { return true }
         let tokens = request.fields.values(Self.tokenField)
-        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }  // guard: csrf-token
+        // guard: csrf-token
+        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
         let stated = request.fields.values("Origin")
         return stated.count == 1 && origins.contains { $0.description == stated[0] }  // guard: csrf-origin
     }
 
     /// The answer to a request without a session (SE-4).
+    ///
+    /// It takes away only a cookie that came along: a form of another site comes without the cookie (SameSite=Lax), and
+    /// an answer that removed it all the same would sign the person out.
     func refusal(_ sender: Sender) -> HTTPResponse {
         var response: HTTPResponse
         if case .ended(let reason) = sender {
@@ -54,6 +60,7 @@ struct SessionGate: Sendable {
         } else {
             response = .failure(.unauthorized, code: "session.absent", message: "You are not signed in; sign in first.")
         }
+        if case .nobody(presented: false) = sender { return response }  // guard: refusal-foreign-form
         response.fields.append("Set-Cookie", cookie.removal)
         return response
     }

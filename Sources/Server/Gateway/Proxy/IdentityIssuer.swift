@@ -57,13 +57,18 @@ package struct IdentityIssuer: Sendable {
 
     /// Whether a field of this lower-case name says who is signed in or where a request comes from: only we may say so.
     static func isOurs(_ name: String) -> Bool {
-        // CGI turns "-" and "_" into the same letter, so both spellings reach some upstreams under one name.
-        let name = name.replacingUnderscores()
-        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"  // guard: spoofed-fields
+        // CGI turns "-" into "_", and some servers every other sign too ("X.Nacre.User"), so all those spellings reach
+        // some upstream under one name.
+        let name = name.withHyphensOnly()
+        // guard: spoofed-fields
+        return name.hasPrefix("x-nacre-") || name.hasPrefix("x-forwarded-") || name == "forwarded"
             || name == "x-remote-user" || name == "remote-user" || name == "x-real-ip"
     }
 }
 
 extension String {
-    fileprivate func replacingUnderscores() -> String { String(map { $0 == "_" ? "-" : $0 }) }
+    /// The name with every sign of it written as a hyphen.
+    fileprivate func withHyphensOnly() -> String {
+        String(map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })  // guard: spoofed-spellings
+    }
 }

@@ -59,7 +59,8 @@ struct ReverseProxy: Sendable {
     }
 
     /// Our cookies open sessions: the upstream neither sees nor sets them.
-    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }  // guard: own-cookies
+    // guard: own-cookies
+    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }
 
     private func forward(_ request: HTTPRequest) async throws -> HTTPResponse {
         let timeout = { @Sendable in NacreError("upstream.timeout", "The application takes too long to answer.") }
@@ -114,11 +115,16 @@ struct ReverseProxy: Sendable {
 
 /// Paths that mean the same to us and to whatever stands behind us.
 enum ProxyPath {
-    /// Whether the path has no dot segments, also not after decoding, so that a prefix cannot be left again.
+    /// Whether the path has no dot segments, also not after decoding, so that a prefix cannot be left again. What follows a
+    /// semicolon in a segment does not count: some upstreams (servlets) cut it off before they resolve the dots.
     static func isPlain(_ path: String) -> Bool {
         guard path.hasPrefix("/"), let decoded = PercentEncoding.decode(path), !decoded.utf8.contains(0) else {
             return false
         }
-        return !decoded.split(whereSeparator: { $0 == "/" || $0 == "\\" }).contains { $0 == "." || $0 == ".." }
+        let segments = decoded.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        return !segments.contains { segment in
+            let name = segment.prefix { $0 != UInt8(ascii: ";") }  // guard: proxy-path-parameters
+            return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
+        }
     }
 }

@@ -26,7 +26,8 @@ extension GatewayCore {
             guard type == "application/json" else {  // guard: exchange-type
                 throw NacreError("exchange.malformed", "The exchange is a JSON object.")
             }
-            message = try ExchangeRequest(body: try await request.body.collect(upTo: Self.maximumExchange))  // guard: exchange-size
+            // guard: exchange-size
+            message = try ExchangeRequest(body: try await request.body.collect(upTo: Self.maximumExchange))
         } catch let error as NacreError where error.code != "http.body_too_large" {
             return .failure(
                 .badRequest, code: "exchange.malformed",

@@ -79,15 +79,16 @@ extension GatewayCore {
 
     /// `POST /api/v1.0/mobile/auth/logout/` (HO-7): the safety net; harmless when the session has ended already.
     func mobileLogout(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let handle = gate.cookie.handle(in: request.fields.values("Cookie")),
-            let session = try await sessions.find(handle: handle)
-        {
+        var response = HTTPResponse(status: .noContent, fields: ["Cache-Control": "no-store"])
+        // Without the cookie nothing is taken away: the request may be another site's form.
+        guard let handle = gate.cookie.handle(in: request.fields.values("Cookie")) else { return response }
+        if let session = try await sessions.find(handle: handle) {
             guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: logout-csrf
             try await sessions.end(session.id)
             parts.log.info("sign_out.done", ["session": .string(session.id)])
         }
-        return HTTPResponse(
-            status: .noContent, fields: ["Cache-Control": "no-store", "Set-Cookie": gate.cookie.removal])
+        response.fields["Set-Cookie"] = gate.cookie.removal
+        return response
     }
 
     /// `POST /api/v1.0/backchannel-logout/` (HO-7): the provider says that one of its sessions is over.
@@ -102,18 +103,18 @@ extension GatewayCore {
         let now = parts.time.now
         do {
             let order = try await party.logoutOrder(token, now: now)
-            try await parts.database.write { sql in
+            let issuer = configuration.oidc.issuer
+            // One transaction: a token that was noted but not obeyed could not be sent again.
+            let ended = try await parts.database.write { sql -> Int in
                 try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
                 try sql.execute(
                     "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
                     [.text(order.tokenID), SQLValue(order.expiry)])
-            }
-            let issuer = configuration.oidc.issuer
-            var ended = 0
-            if let session = order.providerSession {
-                ended = try await sessions.end(issuer: issuer, providerSession: session)
-            } else if let subject = order.subject {
-                ended = try await sessions.end(issuer: issuer, subject: subject)
+                if let session = order.providerSession {
+                    return try SessionStore.end(issuer: issuer, providerSession: session, sql)
+                }
+                guard let subject = order.subject else { return 0 }
+                return try SessionStore.end(issuer: issuer, subject: subject, except: nil, sql)
             }
             parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended)])
             return answer(.ok, [:])

@@ -33,11 +33,13 @@ struct HandOffTokens: Sendable {
         let hash = SQLValue.blob(SHA256.hash(token))
         let row = try await database.write { sql in
             try sql.first(
-                "DELETE FROM gateway_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])  // guard: handoff-once
+                // guard: handoff-once
+                "DELETE FROM gateway_handoff WHERE token = $1 RETURNING session, challenge, expires_at", [hash])
         }
         guard let row else { return nil }
         guard time.now <= (try row.moment("expires_at")) else { return nil }  // guard: handoff-expiry
-        guard PKCE.matches(verifier: verifier, challenge: try row.text("challenge")) else { return nil }  // guard: handoff-verifier
+        // guard: handoff-verifier
+        guard PKCE.matches(verifier: verifier, challenge: try row.text("challenge")) else { return nil }
         return try row.text("session")
     }
 }

@@ -102,14 +102,16 @@ struct PendingStore: Sendable {
         let next = SQLValue.blob(Self.hash(renamed))
         let (row, others) = try await database.write { sql in
             let row = try sql.first(
-                "DELETE FROM gateway_pending WHERE state = $1 AND browser = $2 AND kind = $3 RETURNING *",  // guard: pending-binding
+                // guard: pending-binding
+                "DELETE FROM gateway_pending WHERE state = $1 AND browser = $2 AND kind = $3 RETURNING *",
                 [.blob(stateHash), browserHash, .text(kind.rawValue)])
             let others = try sql.execute(
                 "UPDATE gateway_pending SET browser = $2 WHERE browser = $1", [browserHash, next])
             return (row, others)
         }
         guard let row else { return (nil, others > 0) }
-        guard time.now - (try row.moment("created_at")) <= Self.lifetime else { return (nil, others > 0) }  // guard: pending-age
+        // guard: pending-age
+        guard time.now - (try row.moment("created_at")) <= Self.lifetime else { return (nil, others > 0) }
         let secret = try JSONParser.parse(
             sealing.open(row.blob("secrets"), context: Self.context(stateHash)))
         let record = PendingRecord(

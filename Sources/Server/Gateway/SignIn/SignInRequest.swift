@@ -30,7 +30,8 @@ struct SignInRequest: Sendable {
             (self.scheme, challenge, flow) = (nil, nil, nil)
             return
         }
-        guard GatewayConfiguration.isScheme(scheme), configuration.callbackSchemes.contains(scheme) else {  // guard: scheme-list
+        // guard: scheme-list
+        guard GatewayConfiguration.isScheme(scheme), configuration.callbackSchemes.contains(scheme) else {
             throw Self.fault("mobile_scheme is not one of the apps that may sign in here")
         }
         self.scheme = scheme

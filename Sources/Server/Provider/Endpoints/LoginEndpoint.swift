@@ -62,7 +62,11 @@ private struct Attempt: Sendable {
     private var remembers: Bool { form["remember"] == "1" }
 
     func answer() async throws -> HTTPResponse {
-        guard (1...254).contains(username.utf8.count) else { return try again(.wrong, .init(rawValue: 422)) }
+        // Before anybody is looked for: how long the answer takes must not tell whether there is such a person.
+        let isSane =
+            (1...254).contains(username.utf8.count)
+            && password.utf8.count <= PasswordHasher.maximumLength  // guard: provider-password-length
+        guard isSane else { return try again(.wrong, .init(rawValue: 422)) }
         let account = try await core.store.account(named: username)
         let buckets = try await self.buckets(account)
         let window = core.configuration.throttle.window
@@ -105,7 +109,8 @@ private struct Attempt: Sendable {
         {
             return [("device:\(Hex.encode(SHA256.hash(device))):\(name)", throttle.perAccount)]
         }
-        return [("address:\(address)", throttle.perAddress), ("account:\(name)", throttle.perAccount)]
+        let network = ClientNetwork.name(of: address)  // guard: provider-network
+        return [("address:\(network)", throttle.perAddress), ("account:\(name)", throttle.perAccount)]
     }
 
     private func signIn(_ account: ProviderAccount) async throws -> HTTPResponse {

@@ -150,7 +150,8 @@ class App {
         h("p", null, h("span", { class: "for-wide" }, m("offline.banner")), h("span", { class: "for-phone" }, m("offline.banner.short"))),
         h("button", { class: "button quiet", type: "button", on: { click: () => this.retry() } }, m("app.retry"))),
       notice && h("div", { class: "banner", role: "status" },
-        icon("info"), h("p", { dir: "auto" }, notice),
+        // The shell speaks English; what we have in the person's language is said in it.
+        icon("info"), h("p", { dir: "auto" }, snapshot.keptIn === "memory" && /keyring/i.test(notice) ? m("account.memory") : notice),
         h("button", { class: "icon-button", type: "button", "aria-label": m("app.dismiss"), on: { click: () => {
           this.#dismissedNotice = notice;
           this.show();

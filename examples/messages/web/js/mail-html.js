@@ -90,16 +90,20 @@ function prepareLink(link) {
 }
 
 function prepareImage(image, resolve) {
+  // A picture nobody can see is there to tell that the message was read: never shown, whatever the person asked for.
+  const tiny = ["width", "height"].some((side) => /^[0-3](?:px)?$/.test(image.getAttribute(side) ?? ""));
   const address = resolve(image.getAttribute("src") ?? "");
+  if (tiny) {
+    image.remove();
+    return;
+  }
   if (address) {
     image.setAttribute("src", address);
     image.setAttribute("referrerpolicy", "no-referrer");
     return;
   }
   image.removeAttribute("src");
-  const tiny = ["width", "height"].some((side) => /^[0-3](?:px)?$/.test(image.getAttribute(side) ?? ""));
-  if (tiny) image.remove();
-  else image.setAttribute("data-blocked", "");
+  image.setAttribute("data-blocked", "");
   // Without an address the browser shows the words alone; the picture's place is kept.
   const [width, height] = ["width", "height"].map((side) => Number.parseInt(image.getAttribute(side) ?? "", 10));
   if (width > 3 && height > 3) {

@@ -6,19 +6,18 @@ import { h, icon } from "../shared/dom.js";
 import { languageSwitch, versionLine } from "./account.js";
 import { m } from "./i18n.js";
 
-/** Reasons we have a sentence for, by the open code of the error; any other gets the general one with its code. */
+/** Reasons we have a sentence for, by the error's open code; any other gets the general one with its code. */
 const failures = {
-  network: ["unreachable", "offline", "network", "server_unreachable", "connection_failed"],
-  timeout: ["timeout", "attempt_expired", "expired", "signin_expired"],
-  refused: ["refused", "account_refused", "login_failed", "forbidden", "acr_not_met"],
-  limit: ["rate_limited", "throttled", "too_many_requests"],
-  browser: ["no_browser", "browser_unavailable"],
-  store: ["store_failed", "store_full", "secret_store_failed", "secrets_unavailable", "disk_full"],
+  network: ["transport.unreachable", "transport.timeout", "transport.tls", "transport.protocol", "sign_in.server", "unreachable"],
+  timeout: ["sign_in.expired"],
+  refused: ["sign_in.refused"],
+  limit: ["sign_in.too_many"],
+  browser: ["browser.absent"],
+  store: ["sign_in.store", "secrets.absent", "secrets.damaged", "secrets.locked"],
 };
 
-export function failureKind(code = "") {
-  const plain = code.split(".").at(-1);
-  return Object.keys(failures).find((kind) => failures[kind].includes(plain)) ?? "other";
+export function failureKind(code) {
+  return Object.keys(failures).find((kind) => failures[kind].includes(code)) ?? "other";
 }
 
 /** Which page a snapshot asks for; null: the mail itself. */

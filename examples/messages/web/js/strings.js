@@ -51,8 +51,8 @@ export const strings = {
     fr: "La page de connexion est restée ouverte trop longtemps. Recommencez et terminez dans les 15 minutes.",
   },
   "signin.failed.refused": {
-    en: "The sign-in service refused this account. Try another account, or ask your administrator for access.",
-    fr: "Le service de connexion a refusé ce compte. Essayez-en un autre ou demandez l’accès à votre administrateur.",
+    en: "The sign-in service did not accept this sign-in. Try again, with another account if need be, or ask your administrator for access.",
+    fr: "Le service de connexion n’a pas accepté cette tentative. Réessayez, au besoin avec un autre compte, ou demandez l’accès à votre administrateur.",
   },
   "signin.failed.limit": {
     en: "Too many attempts in a short time. Wait one minute, then try again.",
