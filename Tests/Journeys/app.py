@@ -32,7 +32,7 @@ class App:
         self._page = None
 
     def start(self, *options, wait=True):
-        self._page = None
+        self._forget_page()
         self.process = self.desktop.spawn(
             f"app-{self.id}", [BINARIES / "nacre", "run", *options, self.folder],
             env={"NACRE_ENV": "development", "WEBKIT_INSPECTOR_HTTP_SERVER": f"127.0.0.1:{self.port}"})
@@ -52,8 +52,17 @@ class App:
         try:
             return self.page.evaluate(expression)
         except Exception:
-            self._page = None
-            return self.page.evaluate(expression)
+            self._forget_page()
+        return self.page.evaluate(expression)
+
+    def _forget_page(self):
+        """The inspector serves one visitor at a time: who leaves must close the door."""
+        page, self._page = self._page, None
+        if page is not None:
+            try:
+                page.close()
+            except Exception:
+                pass
 
     def wait_for(self, expression, seconds=20, what=None):
         value = until(lambda: self.evaluate(expression), seconds)
@@ -122,7 +131,7 @@ class App:
         """Sudden death: no signal handler, no farewell. (The browser that it opened shares its process group.)"""
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self._page = None
+        self._forget_page()
 
     def picture(self, name):
         """A picture of the screen once the page has drawn what it now shows."""
