@@ -183,7 +183,7 @@ let testing: [Target] =
             name: "SocketTests",
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
-                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL",
+                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]

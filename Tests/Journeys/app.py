@@ -32,7 +32,7 @@ class App:
         self._page = None
 
     def start(self, *options, wait=True):
-        self._page = None
+        self._forget_page()
         self.process = self.desktop.spawn(
             f"app-{self.id}", [BINARIES / "nacre", "run", *options, self.folder],
             env={"NACRE_ENV": "development", "WEBKIT_INSPECTOR_HTTP_SERVER": f"127.0.0.1:{self.port}"})
@@ -52,8 +52,17 @@ class App:
         try:
             return self.page.evaluate(expression)
         except Exception:
-            self._page = None
-            return self.page.evaluate(expression)
+            self._forget_page()
+        return self.page.evaluate(expression)
+
+    def _forget_page(self):
+        """The inspector serves one visitor at a time: who leaves must close the door."""
+        page, self._page = self._page, None
+        if page is not None:
+            try:
+                page.close()
+            except Exception:
+                pass
 
     def wait_for(self, expression, seconds=20, what=None):
         value = until(lambda: self.evaluate(expression), seconds)
@@ -89,21 +98,31 @@ class App:
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})", 10, selector)
         self._click_at(f"document.querySelector({json.dumps(selector)})")
 
+    def open_mail(self, words):
+        """A click on the row of the list that holds these words."""
+        row = f"[...document.querySelectorAll('.row-link')].find(e => e.innerText.includes({json.dumps(words)}))"
+        self.wait_for(f"!!{row}", 10, f"a mail that says {words}")
+        self._click_at(row)
+
+    def _window(self):
+        found = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
+        found = found or self.desktop.xdotool("search", "--onlyvisible", "--classname", self.id).split()
+        if not found:
+            raise Failed("the app's window is not on the screen")
+        return found[-1]
+
     def _click_at(self, expression):
         """A trusted click by the mouse, at the element's place on the screen."""
         place = self.evaluate(
             f"(() => {{ const e = {expression}; e.scrollIntoView({{block: 'nearest'}}); const r = e.getBoundingClientRect();"
             " return [r.x + r.width / 2, r.y + r.height / 2, innerWidth, innerHeight] })()")
-        windows = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
-        windows = windows or self.desktop.xdotool("search", "--onlyvisible", "--classname", self.id).split()
-        if not windows:
-            raise Failed("the app's window is not on the screen")
+        window = self._window()
         geometry = dict(line.split("=") for line in
-                        self.desktop.xdotool("getwindowgeometry", "--shell", windows[-1]).splitlines() if "=" in line)
+                        self.desktop.xdotool("getwindowgeometry", "--shell", window).splitlines() if "=" in line)
         # The web view fills the window below its title bar; a shadow around it is the same on both sides.
         margin = max(0, (int(geometry["WIDTH"]) - place[2]) // 2)
         top = max(0, int(geometry["HEIGHT"]) - margin - place[3])
-        self.desktop.xdotool("windowraise", windows[-1], "mousemove", "--window", windows[-1],
+        self.desktop.xdotool("windowraise", window, "mousemove", "--window", window,
                              int(place[0]) + margin, int(place[1]) + top, "click", "1")
 
     def text(self):
@@ -122,9 +141,11 @@ class App:
         """Sudden death: no signal handler, no farewell. (The browser that it opened shares its process group.)"""
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self._page = None
+        self._forget_page()
 
     def picture(self, name):
-        """A picture of the screen once the page has drawn what it now shows."""
+        """A picture of the window once the page has drawn what it now shows."""
+        window = self._window()
+        self.desktop.xdotool("windowraise", window)
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))")
-        return self.desktop.picture(name)
+        return self.desktop.picture(name, window)

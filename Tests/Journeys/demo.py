@@ -23,7 +23,7 @@ def demo(report):
         w.app.wait_for("!document.querySelector('.row-link').getAnimations().length", 3)
         w.app.picture("3-signed-in")
         report.see("mails are listed", True, w.app.evaluate("document.querySelectorAll('.row-link').length"))
-        w.app.click(".row-link")
+        w.app.open_mail("Librairie du Passage")
         shown = w.app.wait_for("!!document.querySelector('iframe[srcdoc]')", 10, "the mail body")
         report.see("a mail opened in its sandboxed frame", shown)
         w.app.picture("4-a-mail")

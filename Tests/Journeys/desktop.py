@@ -88,10 +88,10 @@ class Desktop:
         until(lambda: subprocess.run(["secret-tool", "search", "--all", "none", "none"], env=self.env,
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0, 10)
 
-    def picture(self, name):
-        """A picture of the whole screen."""
+    def picture(self, name, window="root"):
+        """A picture of the whole screen, or of one window."""
         path = self.report.pictures / f"{name}.png"
-        subprocess.run(["import", "-window", "root", str(path)], env=self.env, stderr=subprocess.DEVNULL)
+        subprocess.run(["import", "-window", str(window), str(path)], env=self.env, stderr=subprocess.DEVNULL)
         return path
 
     def xdotool(self, *words):

@@ -71,7 +71,9 @@ class Canaille(Peer):
         self.desktop.env["CANAILLE_CONFIG"] = str(configuration)
 
         def tool(*words):
-            subprocess.run([self.bin / "canaille", *words], env=self.desktop.env, check=True, capture_output=True)
+            done = subprocess.run([self.bin / "canaille", *words], env=self.desktop.env, capture_output=True, text=True)
+            if done.returncode:
+                raise Failed(f"canaille {' '.join(words[:2])}: {done.stderr[-600:]}")
 
         tool("install")
         tool("create", "user", "--user-name", USER, "--password", PASSWORD, "--emails", "alice@example.test",
@@ -82,7 +84,7 @@ class Canaille(Peer):
              "--scope", "email", "--token-endpoint-auth-method", "client_secret_basic",
              "--redirect-uris", origin + "/api/v1.0/callback/",
              "--post-logout-redirect-uris", origin + "/api/v1.0/logout-callback/")
-        tool("set", "client", self.client_id, "--audience", self.client_id, "--trusted", "true")
+        tool("set", "client", self.client_id, "--audience", self.client_id)
         self.wait(self.desktop.spawn("canaille", [self.bin / "canaille", "run", "--bind", f"127.0.0.1:{self.port}"]))
 
     def sign_in(self, page):

@@ -117,7 +117,9 @@ extension AppConfiguration {
         }
         self.api = try Self.origin(text, "origin", api)
         media = try api.strings("media") ?? []
-        guard media.allSatisfy({ $0.hasPrefix("/") }) else { throw api.fault("media", "must hold paths such as /media/.") }
+        guard media.allSatisfy({ $0.hasPrefix("/") }) else {
+            throw api.fault("media", "must hold paths such as /media/.")
+        }
         // Kept by the app in every case (NB-3); said in the file for the bundle's other shells.
         _ = try api.string("csrf")
         try api.finish()
@@ -143,16 +145,19 @@ extension AppConfiguration {
         guard api.scheme == "https" else {  // guard: configuration-cleartext-api
             throw NacreError(
                 "configuration.cleartext",
-                "\(file): \"api.origin\" is \(api), without TLS; a release needs https (development: NACRE_ENV=development).")
+                "\(file): \"api.origin\" is \(api), without TLS; a release needs https (development: NACRE_ENV=development)."
+            )
         }
         guard devServer == nil else {  // guard: configuration-release-dev-server
             throw NacreError(
                 "configuration.dev_server",
-                "\(file): a development server (bundle.devServer, MOBILE_DEV_SERVER_URL) is set; a release runs its bundle.")
+                "\(file): a development server (bundle.devServer, MOBILE_DEV_SERVER_URL) is set; a release runs its bundle."
+            )
         }
         guard apiAuthorities == nil else {  // guard: configuration-release-authorities
             throw NacreError(
-                "configuration.authorities", "NACRE_API_CA_FILE is set; a release believes the system's authorities only.")
+                "configuration.authorities",
+                "NACRE_API_CA_FILE is set; a release believes the system's authorities only.")
         }
     }
 

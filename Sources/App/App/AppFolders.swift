@@ -21,7 +21,8 @@ package struct AppFolders: Sendable {
             // XDG: relative paths are to be ignored.
             if let path = environment[name], path.hasPrefix("/") { return path }
             guard let home = environment["HOME"], home.hasPrefix("/") else {
-                throw NacreError("configuration.home", "HOME is not set, so there is no place for the app's data; set it.")
+                throw NacreError(
+                    "configuration.home", "HOME is not set, so there is no place for the app's data; set it.")
             }
             return home + "/" + fallback
         }

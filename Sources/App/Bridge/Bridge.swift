@@ -180,7 +180,9 @@ extension Bridge {
             drain()
             return ""
         case .none:
-            if case .failure(let rejection) = outcome { log.warning("bridge.failed", ["code": .string(rejection.code)]) }
+            if case .failure(let rejection) = outcome {
+                log.warning("bridge.failed", ["code": .string(rejection.code)])
+            }
             return ""
         }
     }

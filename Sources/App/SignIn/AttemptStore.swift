@@ -68,13 +68,15 @@ package struct SQLiteAttemptStore: AttemptStore {
 
     package func attempts() async throws -> [AttemptRecord] {
         try await store.run { connection in
-            try connection.query("SELECT id, phase, flow, started_at, sealed FROM attempt ORDER BY started_at").compactMap {
-                guard let id = $0["id"].text, let phase = $0["phase"].text.flatMap(AttemptPhase.init(rawValue:)),
-                    let flow = $0["flow"].text, let started = $0["started_at"].integer, let sealed = $0["sealed"].blob
-                else { return nil }
-                return AttemptRecord(
-                    id: id, phase: phase, flow: flow, startedAt: Instant(milliseconds: started), sealed: sealed)
-            }
+            try connection.query("SELECT id, phase, flow, started_at, sealed FROM attempt ORDER BY started_at")
+                .compactMap {
+                    guard let id = $0["id"].text, let phase = $0["phase"].text.flatMap(AttemptPhase.init(rawValue:)),
+                        let flow = $0["flow"].text, let started = $0["started_at"].integer,
+                        let sealed = $0["sealed"].blob
+                    else { return nil }
+                    return AttemptRecord(
+                        id: id, phase: phase, flow: flow, startedAt: Instant(milliseconds: started), sealed: sealed)
+                }
         }
     }
 

@@ -60,7 +60,8 @@ struct HandoffClient: Sendable {
         case 200..<300:
             guard let answer = try? ExchangeResponse(body: body), !response.fields.values("Set-Cookie").isEmpty else {
                 return .refused(
-                    NacreError("sign_in.server", "The server's answer is not one this app understands; update the app."))
+                    NacreError("sign_in.server", "The server's answer is not one this app understands; update the app.")
+                )
             }
             return .done(response.fields, csrf: answer.csrfToken)
         case 400, 401, 403, 404:

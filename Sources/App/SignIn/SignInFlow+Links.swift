@@ -49,7 +49,9 @@ extension SignInFlow {
     }
 
     /// Whether a link is one of the hand-off's: those never reach a page, unless the page runs the hand-off by itself.
-    package func isHandoff(_ link: DeepLink) -> Bool { link.scheme == scheme && ["auth", "logout"].contains(link.host) }
+    package func isHandoff(_ link: DeepLink) -> Bool {
+        link.scheme == scheme && ["auth", "logout"].contains(link.host)
+    }
 
     /// A hand-off link that nothing captured. True when the page that borrowed the browser is gone with its process, and
     /// its successor should get the link.

@@ -155,7 +155,8 @@ package actor SignInFlow {
         case .leaving, .revoking, .borrowed:
             return AttemptResult(
                 end: .failed,
-                fault: NacreError("sign_in.busy", "Another sign-in or sign-out is under way; finish or cancel it first."))
+                fault: NacreError(
+                    "sign_in.busy", "Another sign-in or sign-out is under way; finish or cancel it first."))
         }
     }
 

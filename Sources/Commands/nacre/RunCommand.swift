@@ -51,7 +51,9 @@ enum RunCommand {
                 let store = PassphraseFileStore(path: folders.state + "/secrets", random: SystemRandom()) { _ in
                     passphrase
                 }
-                if !(await store.unlock()) { log.warning("secrets.passphrase", ["reason": "it does not open the store"]) }
+                if !(await store.unlock()) {
+                    log.warning("secrets.passphrase", ["reason": "it does not open the store"])
+                }
                 secrets.append(store)
             }
             let facts = LinuxDevice.current()
@@ -76,7 +78,8 @@ enum RunCommand {
     #else
         static func main(_ arguments: [String], _ environment: [String: String]) -> Int32 {
             NacreCommand.complain(
-                NacreError("run.no_shell", "This build has no window (trait GTKShell); build it with GTK and WebKitGTK."))
+                NacreError(
+                    "run.no_shell", "This build has no window (trait GTKShell); build it with GTK and WebKitGTK."))
         }
     #endif
 }

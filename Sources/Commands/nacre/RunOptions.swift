@@ -28,7 +28,8 @@ struct RunOptions {
             switch argument {
             case "--dev-server":
                 guard let value = rest.popFirst() else {
-                    throw NacreError("usage", "--dev-server needs an address such as http://localhost:5173. \(Self.usage)")
+                    throw NacreError(
+                        "usage", "--dev-server needs an address such as http://localhost:5173. \(Self.usage)")
                 }
                 environment["MOBILE_DEV_SERVER_URL"] = value
             case "--phone": isPhone = true

@@ -29,7 +29,9 @@ package struct DeepLink: Sendable {
         guard text.utf8.count <= Self.longest else {  // guard: link-length
             throw NacreError("link.too_long", "A link of more than \(Self.longest) bytes was refused.")
         }
-        func malformed(_ reason: String) -> NacreError { NacreError("link.malformed", "A link was refused: \(reason).") }
+        func malformed(_ reason: String) -> NacreError {
+            NacreError("link.malformed", "A link was refused: \(reason).")
+        }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
             throw malformed("it has characters that must be escaped")
         }

@@ -54,7 +54,8 @@ import Testing
 
     @Test("An unknown key is an error that names the nearest", arguments: unknownKeys)
     func unknown(insert: String, key: String) throws {
-        let error = try #require(Self.fault(Self.sample.replacing("\"version\": \"1.2.0\"", with: insert + ": \"1.2.0\"")))
+        let error = try #require(
+            Self.fault(Self.sample.replacing("\"version\": \"1.2.0\"", with: insert + ": \"1.2.0\"")))
         #expect(error.code == "configuration.unknown_key")
         #expect(error.message.contains("\"\(key)\"") && error.message.contains("Did you mean"))
     }
@@ -62,7 +63,8 @@ import Testing
     static let secrets: [String] = [
         #""api": { "clientSecret": "s3cret","#, #""api": { "password": "x","#, #""api": { "apiKey": "x","#,
         #""api": { "auth_token": "x","#, #""api": { "note": "-----BEGIN PRIVATE KEY-----\nMII","#,
-        #""api": { "note": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln","#, #""api": { "note": "ghp_16C7e42F292c6912E7710c838347Ae178B4a","#,
+        #""api": { "note": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln","#,
+        #""api": { "note": "ghp_16C7e42F292c6912E7710c838347Ae178B4a","#,
         #""api": { "note": "AKIAIOSFODNN7EXAMPLE","#,
     ]
 
@@ -93,7 +95,8 @@ import Testing
             Self.sample,
             [
                 "MOBILE_APP_ID": "org.other.app", "MOBILE_APP_NAME": "Other", "MOBILE_AUTH_SCHEME": "stother",
-                "MOBILE_VERSION_CODE": "7", "NEXT_PUBLIC_API_ORIGIN": "https://api.example", "SOURCE_VERSION": "a1b2c3d",
+                "MOBILE_VERSION_CODE": "7", "NEXT_PUBLIC_API_ORIGIN": "https://api.example",
+                "SOURCE_VERSION": "a1b2c3d",
             ])
         #expect(read.id == "org.other.app" && read.name == "Other" && read.scheme == "stother" && read.build == "7")
         #expect(read.api.description == "https://api.example" && read.stamp == "a1b2c3d")

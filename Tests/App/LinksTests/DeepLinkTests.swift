@@ -25,7 +25,9 @@ import Testing
 
     @Test(
         "HO-9: a link of another app is ignored",
-        arguments: ["https://mail.example/", "stmessages2://auth", "STMESSAGES://auth", "stmessage://auth", "file:///x"])
+        arguments: [
+            "https://mail.example/", "stmessages2://auth", "STMESSAGES://auth", "stmessage://auth", "file:///x",
+        ])
     func foreign(text: String) { #expect(Self.code(text) == "link.foreign") }
 
     @Test("A link of 1 MB is refused")
@@ -40,7 +42,8 @@ import Testing
         "A malformed link is refused",
         arguments: [
             "", "stmessages", "stmessages:", "stmessages:auth", "stmessages://a b", "stmessages://user@auth?token=1",
-            "stmessages://auth:80/", "stmessages://auth?token=%", "stmessages://auth?token=%ZZ", "stmessages://auth/%FF",
+            "stmessages://auth:80/", "stmessages://auth?token=%", "stmessages://auth?token=%ZZ",
+            "stmessages://auth/%FF",
             "stmessages://auth\\x", "stmessages://auth?token=é", "stmessages://auth?token=1\n", "stmessages://[::1]/",
         ])
     func malformed(text: String) { #expect(Self.code(text) == "link.malformed") }

@@ -39,10 +39,14 @@ import Testing
         #expect(await third.session.snapshot.state == .signedOut)
     }
 
-    @Test("SE-3: an unreachable server leaves the session alone, and says so", arguments: [nil, HTTPStatus(rawValue: 502)])
+    @Test(
+        "SE-3: an unreachable server leaves the session alone, and says so",
+        arguments: [nil, HTTPStatus(rawValue: 502)])
     func unreachable(status: HTTPStatus?) async {
         let first = await Device.signedIn()
-        if let status { first.server.change { $0.profileStatus = status } } else {
+        if let status {
+            first.server.change { $0.profileStatus = status }
+        } else {
             first.server.change { $0.online = false }
         }
         let second = first.restarted()
@@ -68,7 +72,9 @@ import Testing
         #expect(sent.fields["Origin"] == "https://mail.example.org")
     }
 
-    @Test("NB-1: nothing of the session leaves for another origin", arguments: [("https", "evil.example"), ("http", "mail.example.org"), ("https", "mail.example.org:444")])
+    @Test(
+        "NB-1: nothing of the session leaves for another origin",
+        arguments: [("https", "evil.example"), ("http", "mail.example.org"), ("https", "mail.example.org:444")])
     func otherOrigin(scheme: String, authority: String) async throws {
         let device = await Device.signedIn()
         let request = HTTPRequest(method: .post, scheme: scheme, authority: authority, target: "/")
@@ -147,7 +153,8 @@ import Testing
         let device = await Device.signedIn()
         let sent = try await device.session.authorize(Device.request("/api/v1.0/threads/"))
         device.server.change { $0.sessions = ["rotated"] }
-        await device.session.observe(HTTPResponse(fields: ["Set-Cookie": "sessionid=rotated; Path=/; HttpOnly"]), to: sent)
+        await device.session.observe(
+            HTTPResponse(fields: ["Set-Cookie": "sessionid=rotated; Path=/; HttpOnly"]), to: sent)
         #expect(try await device.call().status == .ok)
         await device.session.flush()
         let second = device.restarted()

@@ -87,7 +87,8 @@ import Testing
                 #expect(step.effects == row.effects, "\(phase) \(event)")
             }
         }
-        #expect(Self.rows.count == Self.rows.map { "\($0.from) \($0.event)" }.reduce(into: Set()) { $0.insert($1) }.count)
+        #expect(
+            Self.rows.count == Self.rows.map { "\($0.from) \($0.event)" }.reduce(into: Set()) { $0.insert($1) }.count)
     }
 
     @Test("No phase is a dead end: time, or a Cancel and its second, ends each")

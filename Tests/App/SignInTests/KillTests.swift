@@ -125,7 +125,9 @@ import Testing
         task.cancel()
     }
 
-    @Test("HO-15: killed after any write of a sign-out, the next process is signed out or still in, never between", arguments: 1...8)
+    @Test(
+        "HO-15: killed after any write of a sign-out, the next process is signed out or still in, never between",
+        arguments: 1...8)
     func signOut(kill: Int) async {
         let device = await Device.signedIn()
         device.disk.change { $0.killAfter = $0.writes + kill }

@@ -107,7 +107,9 @@ final class FakeServer: HTTPTransport {
 
     private func me(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in
-            if let status = state.profileStatus { return HTTPResponse(status: status, body: .bytes(state.profileBody.bytes)) }
+            if let status = state.profileStatus {
+                return HTTPResponse(status: status, body: .bytes(state.profileBody.bytes))
+            }
             guard let id = Self.session(request), state.sessions.contains(id) else {
                 return HTTPResponse(status: .unauthorized, body: .text(#"{"code":"session_revoked"}"#))
             }
@@ -147,13 +149,16 @@ final class FakeLinks: LinkCapture, UpdateHold {
             return LinkCaptureHandle(id: state.last)
         }
     }
-    func release(_ handle: LinkCaptureHandle) async { state.withLock { _ = $0.captures.removeValue(forKey: handle.id) } }
+    func release(_ handle: LinkCaptureHandle) async {
+        state.withLock { _ = $0.captures.removeValue(forKey: handle.id) }
+    }
     func hold(attempt: String) async { state.withLock { _ = $0.held.insert(attempt) } }
     func release(attempt: String) async { state.withLock { _ = $0.held.remove(attempt) } }
 
     @discardableResult
     func receive(_ url: String) async -> Bool {
-        for handler in state.withLock({ Array($0.captures.values) }) where await handler(IncomingLink(id: "x", url: url)) {
+        for handler in state.withLock({ Array($0.captures.values) })
+        where await handler(IncomingLink(id: "x", url: url)) {
             return true
         }
         return false
