@@ -49,6 +49,7 @@ struct BundleResponderTests {
         let tag = try #require(try await get("/logo.png").fields["ETag"]?.filter { $0 != "\"" })
         let again = try await get("/logo.png", [("If-None-Match", pattern.replacing("TAG", with: tag))])
         #expect(again.status == .notModified)
+        #expect(again.fields["Content-Length"] == "10")
         #expect(try await get("/logo.png", [("If-None-Match", "\"other\"")]).status == .ok)
     }
 

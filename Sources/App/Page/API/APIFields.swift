@@ -77,6 +77,7 @@ struct APIFields: Sendable {
         if let names = request.fields["Access-Control-Request-Headers"] {
             fields["Access-Control-Allow-Headers"] = names
         }
-        return HTTPResponse(status: .noContent, fields: fields)
+        // Not 204: WebKitGTK closes the connection behind an answer without a length.
+        return HTTPResponse(status: .ok, fields: fields)
     }
 }

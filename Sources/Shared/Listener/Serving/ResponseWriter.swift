@@ -29,16 +29,21 @@ struct ResponseWriter {
             case (_, .bytes(let body)):
                 try await send(bytes)
                 try await send(body)
+            case (.length(0...Self.inlineLimit), .stream(let stream, _)) where head.framing == .none:
+                // Not where the client may still send its body: it could wait for the head first.
+                try await copy(stream, framing, behind: bytes)
             case (_, .stream(let stream, _)):
                 try await send(bytes)
-                try await copy(stream, framing)
+                try await copy(stream, framing, behind: [])
             }
         } catch {
             throw NacreError("http.response_aborted", "The response could not be sent whole.", cause: error)
         }
     }
 
-    private func copy(_ stream: ByteStream, _ framing: ResponseFraming) async throws {
+    /// Sends the stream; `head` goes out in one piece with the first chunk.
+    private func copy(_ stream: ByteStream, _ framing: ResponseFraming, behind head: [UInt8]) async throws {
+        var head = head
         var left: Int? = if case .length(let length) = framing { length } else { nil }
         while let chunk = try await stream.next() {
             if chunk.isEmpty { continue }
@@ -46,9 +51,12 @@ struct ResponseWriter {
                 guard chunk.count <= known else { throw Self.lengthError }
                 left = known - chunk.count
             }
-            try await send(framing == .chunked ? Self.framed(chunk) : chunk)
+            let piece = framing == .chunked ? Self.framed(chunk) : chunk
+            try await send(head.isEmpty ? piece : head + piece)
+            head = []
         }
         if let left, left > 0 { throw Self.lengthError }
+        if !head.isEmpty { try await send(head) }
         if framing == .chunked { try await send(Array("0\r\n\r\n".utf8)) }
     }
 
