@@ -1,5 +1,5 @@
 # Nacre. A newcomer's two commands: `make demo` and `make test`.
-.PHONY: help setup build demo test test-peers bench lint docs sabotage clean
+.PHONY: help setup build demo test test-peers bench lint pictures docs sabotage clean
 
 help:  ## what there is to type
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ lint:  ## format, layers, listed guards
 
 sabotage: setup  ## switch off each guard and expect red
 	scripts/sabotage
+
+pictures: setup  ## every state of the example pages, into build/pictures
+	scripts/pictures-messages --sheets
 
 docs: setup  ## the reference of the public modules, into build/docs
 	scripts/docs

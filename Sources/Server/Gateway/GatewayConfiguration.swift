@@ -19,6 +19,8 @@ package struct GatewayConfiguration: Sendable {
     package var tokenLifetime: Duration = .seconds(60)
     /// How many exchanges one client address may try in a minute (HO-6).
     package var exchangesPerMinute = 20
+    /// How many sign-ins and sign-outs one client network may begin in a minute.
+    package var departuresPerMinute = 60
     /// Further origins of web pages that may send unsafe requests with the session cookie and return here after sign-in.
     package var webOrigins: [Origin] = []
     /// Addresses of proxies whose `X-Forwarded-For` is believed.

@@ -15,6 +15,7 @@ struct GatewayCore: Sendable {
     let pending: PendingStore
     let tokens: HandOffTokens
     let exchanges: RateLimiter
+    let departures: RateLimiter
     let identity: IdentityIssuer
     let proxy: ReverseProxy?
 
@@ -37,6 +38,7 @@ struct GatewayCore: Sendable {
         tokens = HandOffTokens(
             database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
         exchanges = RateLimiter(perMinute: configuration.exchangesPerMinute, time: time)
+        departures = RateLimiter(perMinute: configuration.departuresPerMinute, time: time)
         let identity = IdentityIssuer(
             key: parts.identityKey, issuer: configuration.publicOrigin.description, time: time, random: random)
         self.identity = identity

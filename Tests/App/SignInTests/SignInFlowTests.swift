@@ -262,7 +262,16 @@ import Testing
         #expect(await device.links.receive("stmessages://auth?token=t&flow=mine"))
         #expect(try await task.value == "stmessages://auth?token=t&flow=mine")
         #expect(device.disk.attempts.isEmpty && device.links.captureCount == 0)
-        await #expect(throws: NacreError.self) { try await device.flow.borrow("https://evil.example/") }
+        let evil = Task { () -> NacreError.Code? in
+            do throws(NacreError) {
+                _ = try await device.flow.borrow("https://evil.example/")
+                return nil
+            } catch { return error.code }
+        }
+        // Were it opened, it would end with its time.
+        try await Task.sleep(for: .milliseconds(20))
+        device.time.advance(by: .seconds(15 * 60))
+        #expect(await evil.value == "web_auth.origin")
         #expect(device.browser.opened.count == 1)
     }
 }

@@ -90,6 +90,17 @@ final class GatewayFixture: Sendable {
     }
 }
 
+/// Waits for what another task does.
+///
+/// - Throws: `test.never` when it has not happened after twenty seconds.
+func until(_ condition: () -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while !condition() {
+        guard ContinuousClock.now < end else { throw NacreError("test.never", "What was waited for never happened.") }
+        await Task.yield()
+    }
+}
+
 /// RFC 7636, appendix B.
 enum PKCEPair {
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -100,7 +111,8 @@ enum PKCEPair {
 final class TestBrowser: Sendable {
     private let gateway: InProcessClient
     private let provider: MisbehavingProvider
-    private let jar = Mutex<[String: String]>([:])
+    /// The oldest cookie first, as browsers send them (RFC 6265 section 5.4).
+    private let jar = Mutex<[(name: String, value: String)]>([])
     private let places = Mutex<[String]>([])
 
     init(gateway: Gateway, provider: MisbehavingProvider, address: String) {
@@ -109,9 +121,12 @@ final class TestBrowser: Sendable {
     }
 
     var cookies: [String: String] {
-        get { jar.withLock { $0 } }
-        set { jar.withLock { $0 = newValue } }
+        get { jar.withLock { Dictionary(uniqueKeysWithValues: $0.map { ($0.name, $0.value) }) } }
+        set { jar.withLock { $0 = newValue.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } }
     }
+
+    /// The cookies of open round trips.
+    var roundTrips: [String: String] { cookies.filter { $0.key.contains("nacre_rt_") } }
 
     /// Every redirect it was given so far.
     var trail: [String] { places.withLock { $0 } }
@@ -122,11 +137,8 @@ final class TestBrowser: Sendable {
     ) async throws -> HTTPResponse {
         var fields = fields
         if fields["Accept"] == nil { fields["Accept"] = "text/html,application/xhtml+xml" }
-        let cookies = self.cookies
-        if !cookies.isEmpty {
-            fields["Cookie"] = cookies.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
-                separator: "; ")
-        }
+        let cookies = jar.withLock { $0.map { "\($0.name)=\($0.value)" } }
+        if !cookies.isEmpty { fields["Cookie"] = cookies.joined(separator: "; ") }
         let request = HTTPRequest(
             method: method, scheme: "http", authority: "gateway.test", target: target, fields: fields, body: body)
         let response = try await gateway.send(request)
@@ -134,9 +146,31 @@ final class TestBrowser: Sendable {
         return response
     }
 
-    private func keep(_ cookie: String) {
+    /// Takes a `Set-Cookie` value into the jar.
+    func keep(_ cookie: String) {
         let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        jar.withLock { $0[String(pair[0])] = cookie.contains("Max-Age=0") ? nil : String(pair[1]) }
+        let (name, value) = (String(pair[0]), String(pair[1]))
+        jar.withLock { jar in
+            let place = jar.firstIndex { $0.name == name }
+            switch (place, cookie.contains("Max-Age=0")) {
+            case (let place?, true): jar.remove(at: place)
+            case (let place?, false): jar[place].value = value
+            case (nil, true): break
+            case (nil, false): jar.append((name, value))
+            }
+        }
+    }
+
+    /// Goes to the provider and back, but stops before the callback is requested: the callback's target.
+    func depart(_ target: String) async throws -> String {
+        try await comeBack(from: try await send(.get, target))
+    }
+
+    /// Where the provider sends the browser that `departure` sent there.
+    func comeBack(from departure: HTTPResponse) async throws -> String {
+        let back = try await visitProvider(try #require(departure.fields["Location"]))
+        let url = try WebURL(try #require(back.fields["Location"]))
+        return String(url.description.dropFirst(url.origin.description.count))
     }
 
     /// Goes to the provider's authorization page; answers where it sends the browser.

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreDatabase
 import NacreGateway
 import NacreHTTP
 import NacreRouting
@@ -42,6 +43,30 @@ import Testing
         let page = try await answer
         #expect(page.status == .gatewayTimeout)
         #expect(try await page.text().contains("too long"))
+    }
+
+    @Test("A database that takes nothing is named as such, and not as the provider's outage")
+    func storage() async throws {
+        let fixture = try await GatewayFixture()
+        let begun = fixture.browser()
+        let callback = try await begun.depart(web)
+        for table in ["gateway_pending", "sessions"] {
+            try await fixture.database.write { sql in
+                try sql.executeScript(
+                    "CREATE TRIGGER \(table)_full BEFORE INSERT ON \(table) BEGIN SELECT RAISE(ABORT, 'no'); END")
+            }
+        }
+        let page = try await fixture.browser().send(.get, web)
+        #expect(page.status == .serviceUnavailable)
+        #expect(try await page.text().contains("cannot store anything"))
+        let program = try await fixture.browser().send(.get, web, fields: ["Accept": "application/json"])
+        #expect(program.status == .serviceUnavailable)
+        #expect(try await program.json()["code"] == "storage_unavailable")
+        let app = try await fixture.browser().send(.get, mobile)
+        #expect(try await app.link()["error"] == "login_failed")
+        #expect(try await app.text().contains("cannot store anything"))
+        #expect(try await begun.send(.get, callback).status == .serviceUnavailable)
+        #expect(begun.cookies["sessionid"] == nil)
     }
 
     @Test("HO-3: another issuer's discovery document is refused")

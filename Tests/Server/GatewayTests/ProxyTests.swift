@@ -7,6 +7,7 @@ import NacreHTTP
 import NacreJOSE
 import NacreRouting
 import NacreTesting
+import Synchronization
 import Testing
 
 @Suite struct ProxyTests {
@@ -66,10 +67,13 @@ import Testing
         let fixture = try await GatewayFixture()
         let browser = try await fixture.signedInBrowser()
         browser.cookies["theme"] = "dark"
+        browser.cookies["nacre_rt_0123456789abcdef"] = "secret"
+        browser.cookies["__Host-nacre_rt_0123456789abcdef"] = "secret"
         fixture.upstream.answer { _ in
             var response = HTTPResponse.json([:])
             response.fields.append("Set-Cookie", "sessionid=planted; Path=/")
-            response.fields.append("Set-Cookie", "nacre_browser=planted")
+            response.fields.append("Set-Cookie", "nacre_rt_0123456789abcdef=planted")
+            response.fields.append("Set-Cookie", "__Host-nacre_rt_0123456789abcdef=planted; Path=/; Secure")
             response.fields.append("Set-Cookie", "theme=light")
             response.fields.append("Connection", "X-Hop")
             response.fields.append("X-Hop", "1")
@@ -158,6 +162,58 @@ import Testing
             return HTTPResponse()
         }
         async let answer = app.send(.get, "/api/x")
+        while time.sleeperCount < 2 { await Task.yield() }
+        time.advance(by: .seconds(60))
+        #expect(try await answer.status == .gatewayTimeout)
+    }
+
+    @Test(
+        "NB-6: an upload may take longer than the upstream may; its time counts from the end of the upload",
+        arguments: [(59, 200), (3600, 504)])
+    func slowUpload(seconds: Int, status: Int) async throws {
+        let fixture = try await GatewayFixture()
+        let (app, csrf) = try await fixture.signedInApp()
+        let time = fixture.time
+        let read = Mutex(0)
+        fixture.upstream.answer { request in
+            while try await request.body.stream.next() != nil { read.withLock { $0 += 1 } }
+            try await time.sleep(for: .seconds(seconds))
+            return HTTPResponse()
+        }
+        let pipe = BytePipe()
+        let asked = Mutex(0)
+        let slow = ByteStream {
+            asked.withLock { $0 += 1 }
+            return try await pipe.stream.next()
+        }
+        async let answer = app.send(
+            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(slow, length: nil))
+        for part in 1...3 {
+            // The upstream waits for the client, and the gateway's limit runs.
+            try await until { asked.withLock { $0 } >= part && time.sleeperCount >= 1 }
+            time.advance(by: .seconds(300))
+            try await pipe.write([1])
+        }
+        try await until { asked.withLock { $0 } >= 4 && time.sleeperCount >= 1 }
+        pipe.finish()
+        try await until { time.sleeperCount >= 2 }
+        time.advance(by: .seconds(min(seconds, 60)))
+        #expect(try await answer.status.rawValue == status)
+        #expect(read.withLock { $0 } == 3)
+    }
+
+    @Test func `an upstream that stops taking an upload is given up`() async throws {
+        let fixture = try await GatewayFixture()
+        let (app, csrf) = try await fixture.signedInApp()
+        let time = fixture.time
+        fixture.upstream.answer { request in
+            _ = try await request.body.stream.next()
+            try await time.sleep(for: .seconds(3600))
+            return HTTPResponse()
+        }
+        let endless = ByteStream { [1] }
+        async let answer = app.send(
+            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(endless, length: nil))
         while time.sleeperCount < 2 { await Task.yield() }
         time.advance(by: .seconds(60))
         #expect(try await answer.status == .gatewayTimeout)

@@ -59,19 +59,34 @@ struct ReverseProxy: Sendable {
     }
 
     /// Our cookies open sessions: the upstream neither sees nor sets them.
-    // guard: own-cookies
-    static func isOurCookie(_ name: String) -> Bool { name == "sessionid" || name.hasPrefix("nacre_") }
+    static func isOurCookie(_ name: String) -> Bool {
+        // guard: own-cookies
+        name == "sessionid" || name.hasPrefix("nacre_") || name.hasPrefix("__Host-nacre_")
+    }
 
     private func forward(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let timeout = { @Sendable in NacreError("upstream.timeout", "The application takes too long to answer.") }
         do {
-            let response = try await withTimeLimit(upstream.timeLimit, time: time, timeout: timeout) {
-                try await transport.send(request)
-            }
-            return cleaned(response)
+            return cleaned(try await head(request))
         } catch let error as NacreError {
             log.warning("upstream.failed", ["path": .string(request.path), "error": .string(error.description)])
             return Self.answer(to: error)
+        }
+    }
+
+    /// Waits for the head of the answer, for a time that counts from the end of the upload.
+    private func head(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let clock = UpstreamClock(time: time)
+        var request = request
+        request.body = clock.watching(request.body)
+        return try await withThrowingTaskGroup(of: HTTPResponse.self) { [request] group in
+            group.addTask { try await transport.send(request) }
+            group.addTask {
+                try await clock.wait(for: upstream.timeLimit)
+                throw NacreError("upstream.timeout", "The application takes too long to answer.")
+            }
+            defer { group.cancelAll() }
+            guard let response = try await group.next() else { throw CancellationError() }
+            return response
         }
     }
 

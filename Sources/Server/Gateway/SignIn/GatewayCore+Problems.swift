@@ -9,7 +9,7 @@ extension GatewayCore {
     func problem(
         _ request: HTTPRequest, _ status: HTTPStatus, code: String, text: String, retry: String? = nil
     ) -> HTTPResponse {
-        guard request.fields.tokens("Accept").contains(where: { $0.hasPrefix("text/html") }) else {
+        guard Self.wantsPage(request) else {
             return .failure(status.isSuccess ? .forbidden : status, code: code, message: text)
         }
         let language = GatewayPage.Language(request.fields)
@@ -39,6 +39,26 @@ extension GatewayCore {
             retry: "/")
     }
 
+    /// 429 for a client that begins too many sign-ins or sign-outs; its page's button tries the same again.
+    func tooMany(_ request: HTTPRequest, seconds: Int) -> HTTPResponse {
+        let language = GatewayPage.Language(request.fields)
+        let text = language.text(
+            "There were too many attempts from your network. Try again in \(seconds) second\(seconds == 1 ? "" : "s").",
+            "Trop de tentatives depuis votre réseau. Réessayez dans \(seconds) seconde\(seconds == 1 ? "" : "s").")
+        guard Self.wantsPage(request) else {
+            return .failure(.tooManyRequests, code: "rate_limited", message: text)
+        }
+        return GatewayPage(
+            language: language, tone: .problem,
+            title: language.text("Please wait a moment", "Un instant, s’il vous plaît"), text: text,
+            action: (language.text("Try again", "Réessayer"), request.target)
+        ).response(.tooManyRequests, random: parts.random)
+    }
+
+    private static func wantsPage(_ request: HTTPRequest) -> Bool {
+        request.fields.tokens("Accept").contains { $0.hasPrefix("text/html") }
+    }
+
     static func isOutage(_ error: NacreError) -> Bool {
         let outages = [
             "oidc.unreachable", "oidc.timeout", "oidc.not_json", "oidc.status", "oidc.issuer_mismatch",
@@ -48,11 +68,21 @@ extension GatewayCore {
             || error.code.rawValue.hasPrefix("transport.")
     }
 
-    /// The provider is down, slow, or no provider: the app is told, a web page gets a way to try again.
+    static func isStorage(_ error: NacreError) -> Bool { error.code.rawValue.hasPrefix("database.") }
+
+    /// The provider is down, slow, or no provider, or we can store nothing: the app is told, a web page gets a way to try
+    /// again.
     func outage(
         _ error: NacreError, _ request: HTTPRequest, _ way: HandOff?, _ returnTo: String
     ) -> HTTPResponse {
         let language = GatewayPage.Language(request.fields)
+        if Self.isStorage(error) {
+            let text = language.text(
+                "The server cannot store anything at the moment. Please try again shortly.",
+                "Le serveur ne peut rien enregistrer pour le moment. Réessayez dans un instant.")
+            return way?.failure("login_failed", reason: text)
+                ?? problem(request, .serviceUnavailable, code: "storage_unavailable", text: text, retry: returnTo)
+        }
         let slow = error.code == "oidc.timeout" || error.code == "jwks.timeout"
         let text =
             slow

@@ -6,10 +6,8 @@ import NacreRouting
 import NacreSessions
 
 extension GatewayCore {
-    /// The cookie that names a browser while it is between us and the provider.
-    var browserCookie: SessionCookie {
-        SessionCookie(name: "nacre_browser", path: "/api/v1.0/", secure: gate.cookie.secure)
-    }
+    /// The cookies of the browsers that are between us and the provider.
+    var roundTrips: RoundTripCookies { RoundTripCookies(secure: gate.cookie.secure) }
 
     /// The cookie that lets a system browser sign out the session it handed to the app of this scheme, and nothing else.
     func appCookie(_ scheme: String) -> SessionCookie {
@@ -24,6 +22,7 @@ extension GatewayCore {
 
     /// `GET /api/v1.0/authenticate/` (HO-1): sends the browser to the provider and remembers what it left for.
     func authenticate(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
+        if let refusal = tooManyDepartures(request, context) { return refusal }
         let wish: SignInRequest
         do { wish = try SignInRequest(query: request.query, kind: .signIn, configuration) } catch {
             return refusal(error, request)
@@ -34,34 +33,40 @@ extension GatewayCore {
             var record = PendingRecord(
                 kind: .signIn, scheme: wish.scheme, challenge: wish.challenge, flow: wish.flow, returnTo: wish.returnTo)
             (record.nonce, record.verifier) = (departure.nonce, departure.verifier)
-            let browser = try await browserName(request)
-            try await pending.add(record, state: state, browser: browser)
-            var response = HTTPResponse.redirect(to: departure.location)
-            response.fields.append("Set-Cookie", browserCookie.set(browser, age: .seconds(900)))
-            return response
+            return try await leave(record, state: state, to: departure.location, request)
         } catch let error as NacreError {
             parts.log.error("sign_in.cannot_start", ["error": .string(error.description)])
             return outage(error, request, wish.scheme.map { handOff($0, flow: wish.flow, request) }, wish.returnTo)
         }
     }
 
-    /// The browser's present name when it has round trips open, else a new one: a planted name is not taken over.
-    func browserName(_ request: HTTPRequest) async throws -> String {
-        if let name = browserCookie.handle(in: request.fields.values("Cookie")), try await pending.knows(browser: name)
-        {
-            return name
+    /// Remembers the round trip and sends the browser on it.
+    func leave(
+        _ record: PendingRecord, state: String, to location: String, _ request: HTTPRequest
+    ) async throws -> HTTPResponse {
+        let secret = try await pending.add(record, state: state)
+        var response = HTTPResponse.redirect(to: location)
+        for cookie in roundTrips.begin(state, secret: secret, carrying: request.fields.values("Cookie")) {
+            response.fields.append("Set-Cookie", cookie)
         }
-        return parts.random.token()
+        return response
+    }
+
+    /// 429 for a client that begins round trips without end: each of them is stored for ten minutes.
+    func tooManyDepartures(_ request: HTTPRequest, _ context: RequestContext) -> HTTPResponse? {
+        guard let seconds = departures.wait(for: context.clientAddress) else { return nil }  // guard: departure-rate
+        var response = tooMany(request, seconds: seconds)
+        response.fields["Retry-After"] = String(seconds)
+        return response
     }
 
     /// `GET /api/v1.0/callback/` (HO-2 … HO-5): the browser comes back from the provider.
     func callback(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
         let query = FormFields(decoding: request.query ?? "") ?? FormFields()
-        let renamed = parts.random.token()
-        guard let state = query["state"], query.values("state").count == 1,
-            let browser = browserCookie.handle(in: request.fields.values("Cookie"))
-        else { return unknownSignIn(request) }
-        let (record, othersRemain) = try await pending.take(.signIn, state: state, browser: browser, renamed: renamed)
+        guard let state = query["state"], query.values("state").count == 1 else { return unknownSignIn(request) }
+        let cookie = roundTrips.cookie(state)
+        guard let secret = cookie.handle(in: request.fields.values("Cookie")) else { return unknownSignIn(request) }
+        let record = try await pending.take(.signIn, state: state, secret: secret)
         var response: HTTPResponse
         if let record {
             response = try await arrive(record, query, request)
@@ -69,9 +74,8 @@ extension GatewayCore {
             parts.log.notice("sign_in.unknown_state", ["request": .string(context.id)])
             response = unknownSignIn(request)
         }
-        // The name is cycled whatever came of it; without other round trips there is nothing left to name.
-        response.fields.append(
-            "Set-Cookie", othersRemain ? browserCookie.set(renamed, age: .seconds(900)) : browserCookie.removal)
+        // Used up, whatever came of it; the cookies of other round trips stay as they are.
+        response.fields.append("Set-Cookie", cookie.removal)
         return response
     }
 
@@ -96,9 +100,11 @@ extension GatewayCore {
                 return try await handOver(person, way, scheme: scheme, challenge: challenge, request)
             }
             return try await signInHere(person, record, request)
-        } catch let error as NacreError where !error.code.rawValue.hasPrefix("database.") {
+        } catch let error as NacreError {
             parts.log.error("sign_in.failed", ["error": .string(error.description)])
-            if Self.isOutage(error) { return outage(error, request, way, record.returnTo ?? "/") }
+            if Self.isOutage(error) || Self.isStorage(error) {
+                return outage(error, request, way, record.returnTo ?? "/")
+            }
             let reason = language.text(
                 "The sign-in service's answer could not be accepted. Please try again.",
                 "La réponse du service de connexion n’a pas pu être acceptée. Veuillez réessayer.")

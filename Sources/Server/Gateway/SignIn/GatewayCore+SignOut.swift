@@ -9,6 +9,7 @@ import NacreSessions
 extension GatewayCore {
     /// `GET /api/v1.0/logout/` (HO-7): ends the session here, then sends the browser to end the provider's.
     func logout(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
+        if let refusal = tooManyDepartures(request, context) { return refusal }
         let wish: SignInRequest
         do { wish = try SignInRequest(query: request.query, kind: .signOut, configuration) } catch {
             return refusal(error, request)
@@ -33,10 +34,7 @@ extension GatewayCore {
             }
             let record = PendingRecord(
                 kind: .signOut, scheme: wish.scheme, challenge: nil, flow: wish.flow, returnTo: wish.returnTo)
-            let browser = try await browserName(request)
-            try await pending.add(record, state: state, browser: browser)
-            response = .redirect(to: location)
-            response.fields.append("Set-Cookie", browserCookie.set(browser, age: .seconds(900)))
+            response = try await leave(record, state: state, to: location, request)
         } catch let error as NacreError where !error.code.rawValue.hasPrefix("database.") {
             // Signed out here all the same; that the shared session may live on is said.
             parts.log.warning("sign_out.here_only", ["error": .string(error.description)])
@@ -61,19 +59,17 @@ extension GatewayCore {
     /// The return leg: **302** to `S://logout`, or to where the web page wanted to be.
     func logoutReturn(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
         let query = FormFields(decoding: request.query ?? "") ?? FormFields()
-        let renamed = parts.random.token()
-        guard let state = query["state"], let browser = browserCookie.handle(in: request.fields.values("Cookie")) else {
-            return .redirect(to: "/")
-        }
-        let (record, othersRemain) = try await pending.take(.signOut, state: state, browser: browser, renamed: renamed)
+        guard let state = query["state"] else { return .redirect(to: "/") }
+        let cookie = roundTrips.cookie(state)
+        guard let secret = cookie.handle(in: request.fields.values("Cookie")) else { return .redirect(to: "/") }
+        let record = try await pending.take(.signOut, state: state, secret: secret)
         var response: HTTPResponse
         if let record, let scheme = record.scheme {
             response = .redirect(to: handOff(scheme, flow: record.flow, request).signedOutLink)
         } else {
             response = .redirect(to: record?.returnTo ?? "/")
         }
-        response.fields.append(
-            "Set-Cookie", othersRemain ? browserCookie.set(renamed, age: .seconds(900)) : browserCookie.removal)
+        response.fields.append("Set-Cookie", cookie.removal)
         return response
     }
 
