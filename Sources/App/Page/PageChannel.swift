@@ -98,8 +98,10 @@ package final class PageChannel: Sendable {
         let acceptor = SocketAcceptor(loops: loops, limit: configuration.limits.connections, handler: endpoint().serve)
         state.withLock { state in
             state.acceptor = acceptor
-            state.page = makeListener(pageResponder)
-            state.api = apiResponder.map(makeListener)
+            // While requests wait for a free connection, WebKitGTK looks at every idle one again and again, those of
+            // other hosts too: the six that loaded the page must not stand about while the page calls the API.
+            state.page = makeListener(pageResponder, idle: .seconds(10))
+            state.api = apiResponder.map { makeListener($0, idle: .seconds(300)) }
         }
         let port = try await acceptor.start()
         log.info("page.started", ["port": JSONValue(port), "page": .string("\(configuration.page)")])
@@ -124,7 +126,7 @@ package final class PageChannel: Sendable {
     /// New ones are served as before.
     package func closeAPIConnections() async {
         guard let apiResponder else { return }
-        let fresh = makeListener(apiResponder)
+        let fresh = makeListener(apiResponder, idle: .seconds(300))
         let old = state.withLock { state -> HTTPListener? in
             guard !state.stopped else { return nil }
             let old = state.api
@@ -136,11 +138,11 @@ package final class PageChannel: Sendable {
 
     // MARK: Ways
 
-    private func makeListener(_ responder: any HTTPResponder) -> HTTPListener {
+    private func makeListener(_ responder: any HTTPResponder, idle: Duration) -> HTTPListener {
         var settings = ListenerConfiguration(host: "127.0.0.1", port: nil)
         settings.connections = configuration.limits.connections
         // The client is the page: a paused film may stand still for long, and there is nobody to protect from it.
-        settings.idleTime = .seconds(300)
+        settings.idleTime = idle
         // The engine opens connections ahead of need.
         settings.headTime = .seconds(60)
         settings.writeStall = .seconds(3600 * 12)

@@ -57,6 +57,9 @@ final class CurlInbox: Sendable {
         }
     }
 
+    /// Whether curl is done with it.
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
+
     /// The next chunk and whether the transfer must be told to go on; nil chunk is the end.
     func next() async throws -> (chunk: [UInt8]?, mustResume: Bool) {
         while true {
@@ -107,7 +110,7 @@ final class CurlBody: Sendable {
         self.onDrop = onDrop
     }
 
-    deinit { onDrop() }
+    deinit { if !inbox.hasEnded { onDrop() } }
 
     func next() async throws -> [UInt8]? {
         let (chunk, mustResume) = try await inbox.next()

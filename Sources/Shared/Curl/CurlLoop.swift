@@ -39,8 +39,12 @@ final class CurlLoop: Sendable {
 
     /// Runs `job` on the thread, soon and in order.
     func run(_ job: @escaping @Sendable (CurlThread) -> Void) {
-        inbox.withLock { $0.jobs.append(job) }
-        curl_multi_wakeup(multi)
+        // The thread takes all jobs at once, so only the first of them has to wake it.
+        let isFirst = inbox.withLock { inbox in
+            inbox.jobs.append(job)
+            return inbox.jobs.count == 1
+        }
+        if isFirst { curl_multi_wakeup(multi) }
     }
 
     /// Ends the thread; transfers under way fail.
@@ -59,7 +63,8 @@ final class CurlLoop: Sendable {
             for job in jobs { job(thread) }
             thread.perform()
             if isStopped, jobs.isEmpty { break }
-            curl_multi_poll(multi, nil, 0, jobs.isEmpty ? 1000 : 0, nil)
+            // A job that came meanwhile ends the wait at once.
+            curl_multi_poll(multi, nil, 0, isStopped ? 0 : 1000, nil)
         }
         thread.failAll()
         curl_multi_cleanup(multi)
