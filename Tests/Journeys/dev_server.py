@@ -21,7 +21,8 @@ class DevServer:
     def __init__(self, port, text="First version"):
         self.port, self.text = port, text
         self.origin = f"http://localhost:{port}"
-        self.requests, self.handshakes, self.sockets = [], [], []
+        self.requests, self.handshakes = [], []
+        self.connections, self.sockets = [], []
         self.server = None
 
     def start(self):
@@ -29,6 +30,10 @@ class DevServer:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                outer.connections.append(self.connection)
 
             def do_GET(self):
                 headers = {name.lower(): value for name, value in self.headers.items()}
@@ -61,12 +66,12 @@ class DevServer:
         if server:
             server.shutdown()
             server.server_close()
-        for connection in self.sockets:
+        for connection in self.connections:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        self.sockets.clear()
+        self.connections.clear()
 
     def reload(self):
         """What a saved file causes."""

@@ -4,7 +4,6 @@ import pathlib
 import re
 import shutil
 import sys
-import time
 import types
 
 from app import App
