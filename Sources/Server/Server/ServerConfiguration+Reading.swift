@@ -3,6 +3,7 @@
 public import NacreCore
 import NacreGateway
 import NacreHTTP
+import NacreRouting
 
 extension ServerConfiguration {
     /// Reads the content of a configuration file (an empty object when there is none) and the environment over it.
@@ -33,6 +34,10 @@ extension ServerConfiguration {
         try readUpstream(&reader, environment)
         try readWeb(&reader, file)
         trustedProxies = try reader.strings("trustedProxies") ?? trustedProxies
+        if let wrong = trustedProxies.first(where: { ClientNetwork.canonical($0) == nil }) {
+            throw reader.fault(
+                "trustedProxies", "has \"\(wrong)\", which is no address; write such as \"127.0.0.1\" or \"::1\".")
+        }
         try readOpenID(&reader, file, environment, readFile)
         try readProvider(&reader)
         try readMobile(&reader, environment)

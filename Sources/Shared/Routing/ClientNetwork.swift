@@ -15,6 +15,21 @@ public enum ClientNetwork {
         return groups[..<4].map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
     }
 
+    /// The one spelling of an address, without port and zone; nil when the text is no address.
+    public static func canonical(_ address: String) -> String? {
+        let bare = withoutPort(address)
+        guard bare.contains(":") else {
+            let octets = bare.split(separator: ".", omittingEmptySubsequences: false)
+            guard octets.count == 4, octets.allSatisfy({ UInt8($0).map { String($0) } == String($0) }) else {
+                return nil
+            }
+            return String(bare)
+        }
+        guard let groups = groups(of: bare) else { return nil }
+        if groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF { return name(of: address) }
+        return groups.map { String($0, radix: 16) }.joined(separator: ":")
+    }
+
     /// `1.2.3.4:80`, `[::1]:80` and `fe80::1%eth0` without what stands beside the address.
     private static func withoutPort(_ address: String) -> Substring {
         var rest = address[...]

@@ -96,6 +96,7 @@ import Testing
             (#"{"oidc":{"clientAuthentication":"jwt"}}"#, "\"oidc.clientAuthentication\""),
             (#"{"oidc":{"clientSecretFile":"missing"}}"#, "conf/missing"),
             (#"{"web":{"origins":["x"]}}"#, "\"web.origins\""),
+            (#"{"trustedProxies":["10.0.0.0/8"]}"#, "\"10.0.0.0/8\", which is no address"),
             (#"{"sessions":{"cookieAge":1}}"#, "\"sessions.cookieAge\""),
             (#"{"log":{"level":"loud"}}"#, "\"log.level\""),
             (#"{"provider":{"enabled":true}}"#, "\"provider.enabled\""),

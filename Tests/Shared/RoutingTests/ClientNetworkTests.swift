@@ -29,4 +29,17 @@ struct ClientNetworkTests {
     func others(text: String) {
         #expect(ClientNetwork.name(of: text) == text)
     }
+
+    @Test(
+        "One address has one spelling, whatever stands beside it",
+        arguments: [
+            ("::1", "0:0:0:0:0:0:0:1"), ("[::1]:80", "0:0:0:0:0:0:0:1"), ("0:0::1", "0:0:0:0:0:0:0:1"),
+            ("::ffff:10.0.0.1", "10.0.0.1"), ("10.0.0.1:443", "10.0.0.1"), ("FE80::A%eth0", "fe80:0:0:0:0:0:0:a"),
+        ])
+    func spellings(address: String, canonical: String) { #expect(ClientNetwork.canonical(address) == canonical) }
+
+    @Test(
+        "What is no address has no spelling",
+        arguments: ["", "localhost", "10.0.0.0/8", "10.0.0", "010.0.0.1", "256.1.1.1", "::1::", "g::1"])
+    func noAddress(text: String) { #expect(ClientNetwork.canonical(text) == nil) }
 }

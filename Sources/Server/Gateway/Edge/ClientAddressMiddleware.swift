@@ -7,7 +7,10 @@ package import NacreRouting
 package struct ClientAddressMiddleware: Middleware {
     private let trustedProxies: Set<String>
 
-    package init(trustedProxies: Set<String>) { self.trustedProxies = trustedProxies }
+    /// Trusts these addresses, however they are spelled.
+    package init(trustedProxies: Set<String>) {
+        self.trustedProxies = Set(trustedProxies.map { ClientNetwork.canonical($0) ?? $0 })
+    }
 
     package func respond(
         to request: HTTPRequest, context: RequestContext, next: any HTTPResponder
@@ -22,7 +25,7 @@ package struct ClientAddressMiddleware: Middleware {
     static func address(peer: String, forwarded: [String], trusted: Set<String>) -> String {
         var address = peer
         for hop in forwarded.reversed() {
-            guard trusted.contains(address) else { break }  // guard: trusted-proxy
+            guard trusted.contains(ClientNetwork.canonical(address) ?? address) else { break }  // guard: trusted-proxy
             address = hop
         }
         return address
