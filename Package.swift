@@ -117,7 +117,7 @@ let platforms: [Target] =
     module(
         "Linux", in: "Platforms",
         [
-            "NacreCore", "NacrePorts", "NacreSecrets",
+            "NacreCore", "NacreHTTP", "NacrePorts", "NacreSecrets",
             .target(name: "CGLib", condition: gtk), .target(name: "CSecret", condition: gtk),
         ])
     + module(

@@ -41,13 +41,13 @@ package final class NacreApplication: Sendable {
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow
     ) async throws -> NacreApplication {
         let parts = try await AppParts.make(configuration, folders, platform, window)
-        let bundle = try FolderBundle(folder + "/" + configuration.bundlePath, stamp: configuration.stamp)
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.api, media: configuration.media,
                 serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
                 allowsCleartext: configuration.isDevelopment),
-            bundle: bundle, authority: parts.session, transport: platform.transport, proxy: platform.proxy,
+            bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
+            transport: platform.transport, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
         let endpoint = try await channel.start()
         await parts.session.restore()
@@ -56,6 +56,14 @@ package final class NacreApplication: Sendable {
         let application = NacreApplication(configuration, platform, parts, channel, endpoint)
         await application.follow()
         return application
+    }
+
+    /// The app's files; none are looked for where a development server takes their place (SH-2).
+    ///
+    /// - Throws: `bundle.missing`.
+    static func bundle(of configuration: AppConfiguration, in folder: String) throws(NacreError) -> any BundleSource {
+        if configuration.devServer != nil { return AbsentBundle(stamp: configuration.stamp) }
+        return try FolderBundle(folder + "/" + configuration.bundlePath, stamp: configuration.stamp)
     }
 
     private init(
@@ -110,6 +118,12 @@ package final class NacreApplication: Sendable {
             page, plugins: plugins, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
         return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
     }
+}
+
+/// A bundle that is not built yet.
+private struct AbsentBundle: BundleSource {
+    let stamp: String
+    func file(at path: String) async throws -> BundleFile? { nil }
 }
 
 /// The bridge's scripts: one for the page's world, one for the isolated world.

@@ -44,6 +44,8 @@ enum RunCommand {
             let configuration = options.configuration
             var curl = CurlConfiguration()
             curl.authoritiesFile = configuration.apiAuthorities
+            let proxies = SystemProxyResolver(log: log.labelled("proxy"))
+            curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
             var secrets: [any SecretStore] = [
                 SecretServiceStore(applicationID: configuration.id, label: configuration.name)
             ]
@@ -63,6 +65,7 @@ enum RunCommand {
                     platform: "linux", name: facts.name, manufacturer: facts.manufacturer, model: facts.model,
                     systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
                     language: facts.languageTag),
+                proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
                 log: log)
             if let file = configuration.apiAuthorities { platform.trust = try trust(file) }
             return platform

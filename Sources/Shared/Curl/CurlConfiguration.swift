@@ -12,8 +12,9 @@ public struct CurlConfiguration: Sendable {
     public var authoritiesFile: String?
     /// Fixed addresses, as `host:port:address`; for tests.
     public var resolve: [String] = []
-    /// The proxy for a URL: nil is a direct connection, else such as `http://proxy.example.org:3128`.
-    public var proxy: @Sendable (String) async -> String? = { _ in nil }
+    /// The proxy for a URL: nil is a direct connection, else such as `http://proxy.example.org:3128`. What it throws,
+    /// `send` throws.
+    public var proxy: @Sendable (String) async throws -> String? = { _ in nil }
 
     /// The defaults above.
     public init() {}

@@ -22,7 +22,7 @@ public final class CurlTransport: HTTPTransport {
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
-        let proxy = await configuration.proxy(request.url)
+        let proxy = try await configuration.proxy(request.url)
         let transfer = CurlTransfer(request: request, configuration: configuration, proxy: proxy, loop: loop)
         let response = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
