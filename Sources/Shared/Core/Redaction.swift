@@ -7,10 +7,10 @@ public enum Redaction {
     /// What stands where a secret was.
     public static let mark = "[redacted]"
 
-    private static let secretNames: [String] = [
+    private static let secretNames: [[UInt8]] = [
         "password", "passwd", "secret", "token", "cookie", "authorization", "verifier", "code_challenge", "assertion",
         "csrf", "private", "apikey", "api_key", "credential", "session_id", "sessionid", "id_token_hint", "jwt",
-    ]
+    ].map { Array($0.utf8) }
     /// Query members whose value may be a secret although their name is an ordinary word.
     private static let secretQuery: Set<String> = [
         "code", "state", "nonce", "key", "flow", "ticket", "sig", "signature",
@@ -18,8 +18,20 @@ public enum Redaction {
 
     /// Whether a field or parameter of this name holds a secret.
     public static func isSecret(name: String) -> Bool {
-        let lower = name.lowercased()
-        return secretNames.contains { lower.contains($0) }
+        // In bytes: every field of every log record comes by here, and a search by characters took half of a request.
+        var lower = Array(name.utf8)
+        if lower.contains(where: { $0 >= 0x80 }) { lower = Array(name.lowercased().utf8) }
+        for index in lower.indices where lower[index] >= 0x41 && lower[index] <= 0x5A { lower[index] |= 0x20 }
+        return secretNames.contains { holds(lower, $0) }
+    }
+
+    private static func holds(_ text: [UInt8], _ needle: [UInt8]) -> Bool {
+        guard text.count >= needle.count else { return false }
+        return (0...(text.count - needle.count)).contains { start in
+            var offset = 0
+            while offset < needle.count, text[start + offset] == needle[offset] { offset += 1 }
+            return offset == needle.count
+        }
     }
 
     /// The value of a log field, with secrets taken out by name and URLs cleaned.
@@ -38,6 +50,10 @@ public enum Redaction {
     ///
     /// Works on anything that looks like `…?a=b&c=d` or `scheme://user:secret@host`; other text passes unchanged.
     public static func url(_ text: String) -> String {
+        let mayHold = text.utf8.contains {
+            $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@")
+        }
+        guard mayHold else { return text }
         var result = withoutUserInformation(text)
         guard let mark = result.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return result }
         let head = result[...mark]
