@@ -46,7 +46,9 @@ def write_page(folder, api, window):
 
 
 class Web:
-    """Two servers over one folder: HTTP/1.1 only, and HTTP/2 where the client asks for it."""
+    """One server for the page and two for its calls, HTTP/1.1 only and HTTP/2 where the client asks for it.
+
+    An app's page and its API never share an origin, so the direct load pays for CORS as ours does."""
 
     def __init__(self, desktop):
         self.desktop = desktop
@@ -56,6 +58,7 @@ class Web:
         self.key = self.folder / "key.pem"
         self.log = self.folder / "loaded.log"
         self.ports = {"HTTP/1.1": free_port(), "HTTP/2": free_port()}
+        self.page_port = free_port()
 
     def origin(self, protocol="HTTP/1.1"):
         return f"https://localhost:{self.ports[protocol]}"
@@ -76,7 +79,7 @@ class Web:
         for number in range(SMALL):
             (small / f"{number}.json").write_text(json.dumps({"number": number, "text": "x" * 900}))
         for protocol in self.ports:
-            write_page(self.pages / protocol.replace("/", "-"), self.origin(protocol), "bare")
+            write_page(self.pages / "page" / protocol.replace("/", "-"), self.origin(protocol), "bare")
         (self.folder / "nginx.conf").write_text(self.configuration())
         self.process = self.desktop.spawn("nginx", [nginx(), "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", "stderr"])
         ready = lambda: subprocess.run(  # noqa: E731
@@ -90,6 +93,9 @@ class Web:
   server {{
     listen 127.0.0.1:{port} ssl{" http2" if protocol == "HTTP/2" else ""};
     root {self.pages};
+    add_header Access-Control-Allow-Origin https://localhost:{self.page_port} always;
+    add_header Access-Control-Allow-Credentials true always;
+    add_header Vary Origin always;
     location = /loaded {{ access_log {self.log} loaded; default_type text/plain; return 200 ok; }}
     location = /api/v1.0/config/ {{ default_type application/json; return 200 '{{}}'; }}
     location = /api/v1.0/users/me/ {{ default_type application/json; return 401 '{{}}'; }}
@@ -110,12 +116,17 @@ http {{
   ssl_certificate_key {self.key};
   ssl_protocols TLSv1.2 TLSv1.3;
   keepalive_requests 1000000;
-  tcp_nodelay on;{servers}
+  tcp_nodelay on;
+  server {{
+    listen 127.0.0.1:{self.page_port} ssl;
+    root {self.pages}/page;
+    keepalive_timeout 10s;
+  }}{servers}
 }}
 """
 
     def page(self, protocol="HTTP/1.1"):
-        return f"{self.origin(protocol)}/{protocol.replace('/', '-')}/index.html"
+        return f"https://localhost:{self.page_port}/{protocol.replace('/', '-')}/index.html"
 
     def loaded(self, window, after):
         """When the window's page said it had loaded (seconds of the wall clock), if it did so after that moment."""
