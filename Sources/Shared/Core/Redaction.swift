@@ -18,9 +18,20 @@ public enum Redaction {
 
     /// Whether a field or parameter of this name holds a secret.
     public static func isSecret(name: String) -> Bool {
-        // Every field of every record comes by here: bytes, no Unicode.
-        let lower = name.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
-        return secretNames.contains { lower.contains(subsequence: $0) }
+        // In bytes: every field of every log record comes by here, and a search by characters took half of a request.
+        var lower = Array(name.utf8)
+        if lower.contains(where: { $0 >= 0x80 }) { lower = Array(name.lowercased().utf8) }
+        for index in lower.indices where lower[index] >= 0x41 && lower[index] <= 0x5A { lower[index] |= 0x20 }
+        return secretNames.contains { holds(lower, $0) }
+    }
+
+    private static func holds(_ text: [UInt8], _ needle: [UInt8]) -> Bool {
+        guard text.count >= needle.count else { return false }
+        return (0...(text.count - needle.count)).contains { start in
+            var offset = 0
+            while offset < needle.count, text[start + offset] == needle[offset] { offset += 1 }
+            return offset == needle.count
+        }
     }
 
     /// The value of a log field, with secrets taken out by name and URLs cleaned.
@@ -39,10 +50,10 @@ public enum Redaction {
     ///
     /// Works on anything that looks like `…?a=b&c=d` or `scheme://user:secret@host`; other text passes unchanged.
     public static func url(_ text: String) -> String {
-        // Most texts are no URL and hold nothing to take out.
-        guard
-            text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@") })
-        else { return text }
+        let mayHold = text.utf8.contains {
+            $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@")
+        }
+        guard mayHold else { return text }
         var result = withoutUserInformation(text)
         guard let mark = result.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return result }
         let head = result[...mark]
@@ -63,15 +74,6 @@ public enum Redaction {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != " " }
         guard let at = authority.lastIndex(of: "@") else { return text }
         return text[..<scheme.upperBound] + mark + text[at...]
-    }
-}
-
-extension Array where Element == UInt8 {
-    /// Whether these bytes stand somewhere in a row.
-    fileprivate func contains(subsequence needle: [UInt8]) -> Bool {
-        let count = needle.count
-        guard count <= self.count else { return false }
-        return (0...(self.count - count)).contains { self[$0..<($0 + count)].elementsEqual(needle) }
     }
 }
 

@@ -33,21 +33,24 @@ final class CurlInbox: Sendable {
         var reader: CheckedContinuation<Void, Never>?
     }
 
-    private static let capacity = 256 * 1024
+    private static let capacity = 512 * 1024
     private let state = Mutex(State())
 
     /// Called by curl; answers how much was taken, or that the transfer must pause.
     func push(_ bytes: UnsafeRawBufferPointer) -> Int {
-        state.withLock { state in
+        // Copying and waking outside of the lock: the reader is on another thread and would wait for it.
+        let chunk = Array(bytes)
+        let (taken, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
             guard state.size < Self.capacity else {
                 state.isPaused = true
-                return Int(CURL_WRITEFUNC_PAUSE)
+                return (Int(CURL_WRITEFUNC_PAUSE), nil)
             }
-            ChunkQueue.append(bytes, to: &state.chunks)
-            state.size += bytes.count
-            state.reader.take()?.resume()
-            return bytes.count
+            ChunkQueue.append(chunk, to: &state.chunks)
+            state.size += chunk.count
+            return (chunk.count, state.reader.take())
         }
+        reader?.resume()
+        return taken
     }
 
     func finish(_ error: (any Error)?) {

@@ -20,6 +20,9 @@ final class CurlLoop: Sendable {
         // 3 is CURL_GLOBAL_ALL, a composed macro; repeated calls only count.
         curl_global_init(3)
         guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory for a multi handle") }
+        // By default curl keeps four times as many connections as there are transfers just then: the last of a burst would
+        // close what the next burst needs.
+        nacre_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 64)
         self.multi = multi
     }
 

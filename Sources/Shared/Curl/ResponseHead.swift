@@ -17,8 +17,8 @@ struct ResponseHead {
             let parts = text.split(separator: " ", maxSplits: 2)
             status = parts.count > 1 ? Int(parts[1]).map(HTTPStatus.init(rawValue:)) : nil
             fields = HTTPFields()
-        } else if let colon = text.firstIndex(of: ":") {
-            fields.append(String(text[..<colon]), text[text.index(after: colon)...].trimmingSpaces())
+        } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
+            fields.append(String(text[..<colon]), text[text.utf8.index(after: colon)...].trimmingSpaces())
         }
         return false
     }

@@ -61,14 +61,14 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Removes what belongs to one connection only (RFC 9110 section 7.6.1): the named ones and those `Connection` lists.
     public mutating func removeHopByHop() {
-        let listed = Set(tokens("Connection"))
-        let always: Set<String> = [
-            "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
-            "trailer",
-            "transfer-encoding", "upgrade",
-        ]
-        removeAll { always.contains($0) || listed.contains($0) }
+        let listed = tokens("Connection")
+        removeAll { Self.hopByHop.contains($0) || listed.contains($0) }
     }
+
+    private static let hopByHop: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
 }
 
 /// Whether two field names are the same, comparing ASCII without case.
@@ -85,9 +85,12 @@ private func lowered(_ byte: UInt8) -> UInt8 {
 extension StringProtocol {
     /// The text without spaces and tabs at both ends.
     package func trimmingSpaces() -> String {
-        var rest = self[...]
-        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return String(rest)
+        let text = Substring(self)
+        let bytes = text.utf8
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }),
+            let last = bytes.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(text[first...last])
     }
 }

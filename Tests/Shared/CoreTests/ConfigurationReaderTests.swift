@@ -47,6 +47,14 @@ struct RedactionTests {
         ])
     func urls(text: String, cleaned: String) { #expect(Redaction.url(text) == cleaned) }
 
+    @Test(
+        "Names are found inside longer ones, whatever their case or letters",
+        arguments: [
+            ("X-CSRFToken", true), ("API_KEY", true), ("my\u{e9}Password", true), ("to\u{212A}en", true),
+            ("sessionID", true), ("tok", false), ("", false), ("milliseconds", false), ("path", false),
+        ])
+    func names(name: String, isSecret: Bool) { #expect(Redaction.isSecret(name: name) == isSecret) }
+
     @Test("Fields with secret names are replaced before a sink sees them")
     func fields() {
         let sink = Sink()
