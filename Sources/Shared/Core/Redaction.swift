@@ -78,12 +78,15 @@ public enum Redaction {
 }
 
 extension StringProtocol {
-    /// The first place of a short text inside this one.
+    /// The first place of a short ASCII text inside this one.
     package func firstRange(ofText needle: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(needle) { return start..<index(start, offsetBy: needle.count) }
-            start = index(after: start)
+        guard let first = needle.utf8.first else { return nil }
+        var start = utf8.startIndex
+        while let found = utf8[start...].firstIndex(of: first) {
+            if utf8[found...].starts(with: needle.utf8) {
+                return found..<utf8.index(found, offsetBy: needle.utf8.count)
+            }
+            start = utf8.index(after: found)
         }
         return nil
     }
