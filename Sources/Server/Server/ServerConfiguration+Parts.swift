@@ -59,6 +59,8 @@ extension ServerConfiguration {
 
     func listener() throws(NacreError) -> ListenerConfiguration {
         var result = ListenerConfiguration(host: listen.host, port: listen.port)
+        // A loop is a thread; beyond a few of them the database is what everybody waits for.
+        result.loops = min(4, ProcessInfo.processInfo.activeProcessorCount)
         if let certificate {
             func pem(_ path: String, _ key: String) throws(NacreError) -> String {
                 do { return try String(contentsOfFile: path, encoding: .utf8) } catch {

@@ -152,7 +152,10 @@ public struct JSONParser {
 
     private mutating func string() throws(NacreError) -> String {
         position += 1
-        var text: [UInt8] = []
+        // Most strings hold nothing that must be replaced: they are taken whole.
+        let start = position
+        while let byte = current, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }
+        var text = Array(bytes[start..<position])
         while let byte = current {
             position += 1
             switch byte {
