@@ -52,3 +52,21 @@ enum ProxyAnswer {
         )
     }
 }
+
+/// The resolver's latest answers.
+struct ProxyMemory {
+    static let lifetime: Duration = .seconds(1)
+    private static let most = 64
+    private var answers: [String: (uris: [String], at: Instant)] = [:]
+
+    /// What was answered a moment ago, if anything was. A clock that was turned back makes an answer old too.
+    func answer(to question: String, now: Instant) -> [String]? {
+        guard let known = answers[question], now >= known.at, now - known.at < Self.lifetime else { return nil }
+        return known.uris
+    }
+
+    mutating func keep(_ uris: [String], to question: String, now: Instant) {
+        if answers.count >= Self.most { answers = [:] }
+        answers[question] = (uris, now)
+    }
+}

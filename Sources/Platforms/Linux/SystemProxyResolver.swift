@@ -3,27 +3,44 @@
 #if GTKShell && os(Linux)
     import CGLib
     package import NacreCore
+    import Synchronization
 
     /// The desktop's proxy settings by GProxyResolver: GNOME's settings, the portal in a sandbox, else what libproxy finds,
-    /// such as `https_proxy` and `no_proxy`. Asked for each connection, so that a change counts at once.
+    /// such as `https_proxy` and `no_proxy`. An answer is good for a second: a page that calls two hundred times at once does
+    /// not ask two hundred times, and a change still counts at once for a person.
     package actor SystemProxyResolver {
         private nonisolated let thread = GLibThread(name: "nacre-proxy")
         private let log: Log
+        private nonisolated let time: any TimeSource
+        private nonisolated let memory = Mutex(ProxyMemory())
         private var said: Set<String> = []
 
         package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-        package init(log: Log) {
+        package init(time: any TimeSource = SystemTime(), log: Log) {
+            self.time = time
             self.log = log
         }
 
         /// The proxy for a URL, such as `http://proxy.example.org:3128`; nil is a direct connection.
         ///
         /// - Throws: `proxy.unsupported`, `proxy.lookup`; never a silent direct connection.
-        package func proxy(for url: String, client: ProxyClient) async throws(NacreError) -> String? {
+        package nonisolated func proxy(for url: String, client: ProxyClient) async throws(NacreError) -> String? {
             guard let question = try ProxyAnswer.question(url) else { return nil }
+            let now = time.now
+            if let known = memory.withLock({ $0.answer(to: question, now: now) }) {
+                return try ProxyAnswer.choice(known, client: client)
+            }
+            return try await ask(question, client)
+        }
+
+        private func ask(_ question: String, _ client: ProxyClient) async throws(NacreError) -> String? {
             do throws(NacreError) {
-                return try ProxyAnswer.choice(try await lookUp(question), client: client)
+                let answer = try await lookUp(question)
+                let choice = try ProxyAnswer.choice(answer, client: client)
+                let now = time.now
+                memory.withLock { $0.keep(answer, to: question, now: now) }
+                return choice
             } catch {
                 // Once a cause: a page opens many connections.
                 if said.insert(error.message).inserted {

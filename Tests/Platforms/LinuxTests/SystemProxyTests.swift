@@ -43,6 +43,17 @@ struct SystemProxyTests {
         #expect(error?.message.contains("secret") == false)
     }
 
+    @Test("An answer is good for a second, for its origin, and not after the clock was turned back")
+    func memory() {
+        var memory = ProxyMemory()
+        let start = Instant(milliseconds: 1_000_000)
+        memory.keep(["http://p:80"], to: "https://a/", now: start)
+        #expect(memory.answer(to: "https://a/", now: start + .milliseconds(999)) == ["http://p:80"])
+        #expect(memory.answer(to: "https://a/", now: start + .seconds(1)) == nil)
+        #expect(memory.answer(to: "https://a/", now: Instant(milliseconds: 999_999)) == nil)
+        #expect(memory.answer(to: "https://b/", now: start) == nil)
+    }
+
     @Test(
         "This machine is never proxied, and the resolver hears origins only",
         arguments: [
