@@ -56,7 +56,7 @@ struct APIFields: Sendable {
 
     /// Lets the page, and only the page, read an answer with all its fields.
     private func allowPage(_ fields: inout HTTPFields) {
-        let names = Set(fields.fields.map { $0.name.lowercased() }).sorted()
+        let names = fields.fields.map { $0.name.lowercased() }
         fields["Access-Control-Allow-Origin"] = page
         fields["Access-Control-Allow-Credentials"] = "true"
         fields["Access-Control-Expose-Headers"] = names.joined(separator: ", ")
