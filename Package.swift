@@ -97,7 +97,7 @@ let serverHalf: [Target] =
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
             "NacreSessions",
-        ])
+        ], resources: [.embedInCode("OpenAPI/openapi.json")])
     + module(
         "Provider", in: "Server",
         [
@@ -106,7 +106,7 @@ let serverHalf: [Target] =
     + module(
         "Server", in: "Server",
         [
-            "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
+            "CLinux", "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
         ])
 

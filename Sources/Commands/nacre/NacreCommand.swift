@@ -2,12 +2,14 @@
 
 import Foundation
 import NacreCore
+import NacreServer
 
 /// The commands without a window.
 enum NacreCommand {
     static let usage = """
         usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]
                nacre serve [--config FILE] [--data FOLDER]
+               nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
         """
 
     /// Runs the command that `arguments` begin with and returns the process's exit code.
@@ -16,6 +18,12 @@ enum NacreCommand {
             switch arguments.first {
             case "serve":
                 try await ServeCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
+                return 0
+            case "admin":
+                try await AdminCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
+                return 0
+            case "version", "--version":
+                print("nacre \(ServerConfiguration.version)")
                 return 0
             case "help", "--help", "-h":
                 print(usage)

@@ -45,6 +45,9 @@ package struct Gateway: HTTPResponder {
         }
     }
 
+    /// The gateway's own routes.
+    package var routes: [(method: HTTPMethod, pattern: String)] { core.router.routes }
+
     private let core: GatewayCore
     private let chain: any HTTPResponder
 
@@ -61,17 +64,24 @@ package struct Gateway: HTTPResponder {
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
     }
 
-    /// Removes what has expired; call it every few minutes.
-    package func sweep() async throws {
-        let removed = try await core.sessions.removeExpired()
+    /// Removes what has expired, in batches; call it every few minutes, in one process at a time.
+    ///
+    /// - Returns: how many rows went, by table.
+    @discardableResult
+    package func sweep() async throws -> [String: Int] {
         let now = core.parts.time.now
-        try await core.parts.database.write { sql in
-            try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])
-            try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
-            try sql.execute(
-                "DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
+        let database = core.parts.database
+        var removed = ["sessions": try await core.sessions.removeExpired()]
+        removed["gateway_handoff"] = try await database.remove(
+            RetentionRule("gateway_handoff", key: "token", where: "expires_at < $1"), now)
+        removed["gateway_logout_seen"] = try await database.remove(
+            RetentionRule("gateway_logout_seen", key: "token_id", where: "expires_at < $1"), now)
+        removed["gateway_pending"] = try await database.remove(
+            RetentionRule("gateway_pending", key: "row_id", where: "created_at < $1"), now - PendingStore.lifetime)
+        if let count = removed["sessions"], count > 0 {
+            core.parts.log.info("sessions.expired", ["count": JSONValue(count)])
         }
-        if removed > 0 { core.parts.log.info("sessions.expired", ["count": JSONValue(removed)]) }
+        return removed
     }
 
     package func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {

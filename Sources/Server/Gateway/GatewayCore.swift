@@ -18,10 +18,12 @@ struct GatewayCore: Sendable {
     let departures: RateLimiter
     let identity: IdentityIssuer
     let proxy: ReverseProxy?
+    let document: OpenAPIDocument
 
     init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
         self.configuration = configuration
         self.parts = parts
+        document = OpenAPIDocument(configuration)
         let (time, random) = (parts.time, parts.random)
         sessions = SessionStore(
             database: parts.database, sealing: parts.sealing, policy: configuration.sessions, time: time,
@@ -62,6 +64,7 @@ struct GatewayCore: Sendable {
             routes.post("/api/v1.0/backchannel-logout/") { try await backchannelLogout($0, $1) }
             routes.get("/api/v1.0/csrf/") { try await csrf($0, $1) }
             routes.get("/api/v1.0/config/") { request, _ in config() }
+            routes.get("/api/v1.0/openapi.json") { _, _ in document.response }
             routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }

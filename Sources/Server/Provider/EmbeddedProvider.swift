@@ -11,7 +11,7 @@ public import NacreRouting
 /// It answers under the path of its issuer, by default on `http://localhost:8902`. State lives in the database, so
 /// several processes may serve one issuer.
 public struct EmbeddedProvider: Sendable {
-    private let core: ProviderCore
+    let core: ProviderCore
     private let router: Router
 
     /// A provider whose tables are up to date, whose keys are there, and whose development users are seeded (or gone).

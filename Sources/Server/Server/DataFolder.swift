@@ -26,6 +26,18 @@ struct DataFolder: Sendable {
     /// The path of a file in it.
     func file(_ name: String) -> String { path + "/" + name }
 
+    /// The file that says that a restore began and has not ended.
+    static let restoreMark = "restore.incomplete"
+
+    /// - Throws: `server.half_restored`: starting now would make new keys beside old data.
+    func refuseHalfRestored() throws(NacreError) {
+        guard !FileManager.default.fileExists(atPath: file(Self.restoreMark)) else {  // guard: half-restored
+            throw NacreError(
+                "server.half_restored",
+                "A restore into \(path) was interrupted; run nacre admin restore again with the same file and --force.")
+        }
+    }
+
     /// The text of a secret file, made by `make` and written for this user alone where it is missing.
     ///
     /// - Throws: `server.data`; a file that cannot be read is never replaced.
@@ -49,6 +61,13 @@ struct DataFolder: Sendable {
     }
 }
 
+extension DataFolder {
+    /// Follows the identity's key by a new one, which a server uses from its next start on.
+    func rotateIdentity() throws {
+        try PrivateFile.replace(file("identity.pem"), Array(try PrivateKey.generate(.es256).pem.utf8))
+    }
+}
+
 /// The keys of one server half.
 struct ServerKeys: Sendable {
     /// Seals tokens at rest.
@@ -59,6 +78,8 @@ struct ServerKeys: Sendable {
     let embeddedClientSecret: String
     /// Signs identities for the upstream.
     let identity: PrivateKey
+    /// Names the installation; no secret.
+    let installation: String
 
     /// The keys in this folder, made at the first start.
     init(_ folder: DataFolder, random: any RandomSource) throws {
@@ -71,6 +92,7 @@ struct ServerKeys: Sendable {
         sealing = try SealingKey(HKDFSHA256.derive(from: secret, info: "nacre sessions"))
         provider = HKDFSHA256.derive(from: secret, info: "nacre provider")
         embeddedClientSecret = Base64URL.encode(HKDFSHA256.derive(from: secret, info: "nacre embedded client"))
+        installation = Hex.encode(HKDFSHA256.derive(from: secret, info: "nacre installation").prefix(16))
         identity = try PrivateKey(pem: folder.secret("identity.pem") { try PrivateKey.generate(.es256).pem })
         guard identity.algorithm == .es256 else {
             throw NacreError("server.identity", "\(folder.file("identity.pem")) must hold a P-256 key for ES256.")

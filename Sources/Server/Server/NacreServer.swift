@@ -38,27 +38,36 @@ public final class NacreServer: Sendable {
 
     private let configuration: ServerConfiguration
     private let gateway: Gateway
+    private let housekeeping: Housekeeping
     private let parts: [Part]
     private let log: Log
-    private let time: any TimeSource
     private let accepting: AcceptingFlag
     private let sweeper = Mutex<Task<Void, Never>?>(nil)
+    /// What it counts.
+    let metrics: ServerMetrics
+    /// Says that the data folder is in use.
+    private let lock: FolderLock
 
     /// Opens the data folder, brings databases up to date and puts everything together; nothing listens yet.
     ///
+    /// `manager` hands over sockets that are bound already.
     /// - Throws: `NacreError` with a sentence that says which setting to change.
     public init(
         _ configuration: ServerConfiguration, log: Log, time: any TimeSource = SystemTime(),
-        random: any RandomSource = SystemRandom()
+        random: any RandomSource = SystemRandom(), manager: ServiceManager = ServiceManager()
     ) async throws {
         self.configuration = configuration
+        let metrics = ServerMetrics(version: ServerConfiguration.version, time: time)
+        self.metrics = metrics
+        let log = log.observed(by: { metrics.note($0, $1, $2) })
         self.log = log
-        self.time = time
         let accepting = AcceptingFlag()
         self.accepting = accepting
         let folder = try DataFolder(configuration.data)
-        let keys = try ServerKeys(folder, random: random)
-        let database = try Database.sqlite(path: folder.file("gateway.sqlite"), time: time)
+        lock = try FolderLock.take(folder, exclusive: false)
+        let stores = try await ServerStores(configuration, folder, time: time, random: random)
+        let keys = stores.keys
+        let database = stores.gateway.measured("gateway", metrics, time: time)
         let outbound = CurlTransport()
         var gatewayConfiguration = configuration.gateway
         var provider: EmbeddedProvider?
@@ -66,7 +75,7 @@ public final class NacreServer: Sendable {
         if configuration.provider.enabled {
             let made = try await EmbeddedProvider(
                 configuration: configuration.embedded(keys),
-                database: .sqlite(path: folder.file("provider.sqlite"), time: time),
+                database: try stores.provider().measured("provider", metrics, time: time),
                 time: time, random: random, log: log)
             provider = made
             gatewayConfiguration.oidc.clientID = ServerConfiguration.embeddedClientID
@@ -76,31 +85,66 @@ public final class NacreServer: Sendable {
         }
         var gatewayParts = Gateway.Parts(
             database: database, sealing: keys.sealing, identityKey: keys.identity,
-            providerTransport: providerTransport, upstreamTransport: outbound,
+            providerTransport: MeasuringTransport(
+                transport: providerTransport, outcomes: metrics.idp, durations: metrics.idpSeconds, time: time),
+            upstreamTransport: MeasuringTransport(
+                transport: outbound, outcomes: metrics.upstream, durations: metrics.upstreamSeconds, time: time),
             bundle: try configuration.webPath.map { path throws(NacreError) in try StaticBundle(path: path) },
-            time: time,
-            random: random, log: log.labelled("gateway"))
+            time: time, random: random, log: log.labelled("gateway"))
         gatewayParts.isAccepting = { accepting.value }
         gateway = Gateway(gatewayConfiguration, gatewayParts)
         try await gateway.prepare()
+        try await database.migrate(Lease.component, Lease.migrations)
+        housekeeping = Housekeeping(
+            gateway: gateway, provider: provider,
+            lease: Lease(database: database, name: "retention", holder: random.identifier(), time: time),
+            metrics: metrics, time: time, log: log)
+        parts = try Self.parts(configuration, gateway, provider, metrics, manager, time: time, log: log)
+    }
+
+    private static func parts(
+        _ configuration: ServerConfiguration, _ gateway: Gateway, _ provider: EmbeddedProvider?, _ metrics: ServerMetrics,
+        _ manager: ServiceManager, time: any TimeSource, log: Log
+    ) throws -> [Part] {
+        func part(
+            _ name: String, _ option: String, _ url: String, _ listener: ListenerConfiguration,
+            _ responder: any HTTPResponder
+        ) -> Part {
+            var listener = listener
+            listener.inherited = manager.sockets[name]
+            return Part(
+                name: name, option: option, url: url,
+                listener: HTTPListener(configuration: listener, responder: responder, log: log.labelled("listener")))
+        }
+        let prefixes = configuration.upstream?.prefixes ?? []
+        let rest = configuration.webPath == nil ? "none" : "bundle"
+        let counted = MeasuringMiddleware(
+            metrics: metrics, part: "gateway",
+            elsewhere: { path in prefixes.contains { path.hasPrefix($0) } ? "upstream" : rest }, time: time)
         var parts = [
-            Part(
-                name: "gateway", option: "listen.port", url: configuration.origin.description,
-                listener: HTTPListener(
-                    configuration: try configuration.listener(), responder: gateway, log: log.labelled("listener")))
+            part(
+                "gateway", "listen.port", configuration.origin.description, try configuration.listener(),
+                counted.wrapping(gateway))
         ]
         if let provider {
             let place = configuration.provider.listen
+            let counted = MeasuringMiddleware(metrics: metrics, part: "provider", elsewhere: { _ in "none" }, time: time)
+            // The same proxy stands before both: without its word all people would share one limit.
+            let edge = ClientAddressMiddleware(trustedProxies: Set(configuration.trustedProxies))
+            let logged = RequestLogMiddleware(log: log.labelled("provider"), time: time).wrapping(provider.responder)
             parts.append(
-                Part(
-                    name: "provider", option: "provider.listen.port", url: configuration.provider.issuer,
-                    listener: HTTPListener(
-                        configuration: ListenerConfiguration(host: place.host, port: place.port),
-                        // The same proxy stands before both: without its word all people would share one limit.
-                        responder: ClientAddressMiddleware(trustedProxies: Set(configuration.trustedProxies))
-                            .wrapping(provider.responder), log: log.labelled("listener"))))
+                part(
+                    "provider", "provider.listen.port", configuration.provider.issuer,
+                    ListenerConfiguration(host: place.host, port: place.port),
+                    counted.wrapping(edge.wrapping(logged))))
         }
-        self.parts = parts
+        if let place = configuration.metrics {
+            parts.append(
+                part(
+                    "metrics", "metrics.listen.port", "http://\(place.host):\(place.port)/metrics",
+                    ListenerConfiguration(host: place.host, port: place.port), MetricsPage(metrics: metrics).router))
+        }
+        return parts
     }
 
     /// Begins to listen, everywhere or nowhere.
@@ -120,17 +164,7 @@ public final class NacreServer: Sendable {
             }
         }
         accepting.value = true
-        let (gateway, time, log) = (gateway, time, log)
-        sweeper.withLock { sweeper in
-            sweeper = Task {
-                while !Task.isCancelled {
-                    do { try await gateway.sweep() } catch {
-                        log.error("server.sweep_failed", ["error": .string("\(error)")])
-                    }
-                    do { try await time.sleep(for: .seconds(600)) } catch { return }
-                }
-            }
-        }
+        sweeper.withLock { $0 = Task { [housekeeping] in await housekeeping.run() } }
         for place in places { log.notice("server.listening", ["part": .string(place.name), "at": .string(place.url)]) }
         return places
     }

@@ -12,7 +12,7 @@ import NacreSessions
 /// What each part is told.
 extension ServerConfiguration {
     /// The version of the server half.
-    static let version = "0.1.0"
+    public static let version = "0.1.0"
     /// The gateway's identifier at the embedded provider.
     static let embeddedClientID = "nacre"
 

@@ -49,6 +49,7 @@ extension ServerConfiguration {
             throw reader.fault("updates.manifest", "must be a URL.")
         }
         try updates?.finish()
+        try readMetrics(&reader)
         try readLog(&reader, environment)
         stopGrace = try reader.integer("stopGrace", in: 0...600).map { .seconds($0) } ?? stopGrace
         try reader.finish()
@@ -175,6 +176,21 @@ extension ServerConfiguration {
         revalidateAge = try age("revalidateAge", "SESSION_REVALIDATE_AGE", revalidateAge)
         graceAge = try age("graceAge", "SESSION_GRACE_AGE", graceAge)
         try object?.finish()
+    }
+
+    private mutating func readMetrics(_ reader: inout ConfigurationReader) throws(NacreError) {
+        guard var object = try reader.object("metrics") else { return }
+        guard var place = try object.object("listen") else {
+            throw object.fault("listen", "is missing; write for example {\"port\": 8909}.")
+        }
+        let address = try Self.address(&place, Address(port: 8909))
+        try place.finish()
+        try object.finish()
+        let taken = [listen] + (provider.enabled ? [provider.listen] : [])
+        guard !taken.contains(where: { $0.port == address.port && $0.port != 0 }) else {  // guard: metrics-apart
+            throw object.fault("listen", "is the port of something public; choose one of its own, such as 8909.")
+        }
+        metrics = address
     }
 
     private mutating func readLog(

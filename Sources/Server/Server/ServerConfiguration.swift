@@ -121,6 +121,9 @@ public struct ServerConfiguration: Sendable {
     public var graceAge: Duration = .seconds(24 * 3600)
     /// `updates.manifest`, `MOBILE_OTA_MANIFEST_URL`: the manifest of the release channel. Default none: no updates.
     public var updateManifest: String?
+    /// `metrics.listen`: where `/metrics` is served in Prometheus' text format, apart from everything public. Default none: no
+    /// metrics. Example `{"port": 8909}`, on `127.0.0.1` unless a host is written.
+    public var metrics: Address?
     /// `log.level`, `NACRE_LOG_LEVEL`: `debug`, `info`, `notice`, `warning` or `error`. Default `info`.
     public var logLevel: LogRecord.Level = .info
     /// `stopGrace`, in seconds: how long requests may go on after the signal to stop. Default 10.

@@ -59,13 +59,10 @@ extension SessionStore {
             [.text(issuer), .text(subject), .text(kept ?? "")])
     }
 
-    /// Removes what has expired; call it now and then.
+    /// Removes what has expired, in batches; call it now and then.
     @discardableResult
     package func removeExpired() async throws -> Int {
-        let now = time.now
-        return try await database.write { sql in
-            try sql.execute(
-                "DELETE FROM sessions WHERE idle_expires_at <= $1 OR expires_at <= $1", [SQLValue(now)])
-        }
+        try await database.remove(
+            RetentionRule("sessions", key: "row_id", where: "idle_expires_at <= $1 OR expires_at <= $1"), time.now)
     }
 }

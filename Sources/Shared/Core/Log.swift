@@ -36,12 +36,17 @@ public protocol LogSink: Sendable {
     func write(_ record: LogRecord)
 }
 
+/// Hears of every event that code logs, whatever level is written; for counting. Fields come as they are: nothing of them
+/// may be kept.
+public typealias LogObserver = @Sendable (LogRecord.Level, _ event: String, KeyValuePairs<String, JSONValue>) -> Void
+
 /// What code logs through. Values of string fields pass `Redaction` first, so that no secret reaches a sink.
 public struct Log: Sendable {
     private let label: String
     private let minimum: LogRecord.Level
     private let time: any TimeSource
     private let sink: any LogSink
+    private var observer: LogObserver?
 
     /// A log for the part called `label`; records below `minimum` are dropped.
     public init(
@@ -54,7 +59,18 @@ public struct Log: Sendable {
     }
 
     /// The same log under another label.
-    public func labelled(_ label: String) -> Log { Log(label: label, minimum: minimum, time: time, sink: sink) }
+    public func labelled(_ label: String) -> Log {
+        var log = Log(label: label, minimum: minimum, time: time, sink: sink)
+        log.observer = observer
+        return log
+    }
+
+    /// The same log; `observer` hears of every event, also of those that are not written.
+    public func observed(by observer: @escaping LogObserver) -> Log {
+        var log = self
+        log.observer = observer
+        return log
+    }
 
     /// A log that keeps nothing.
     public static let none = Log(label: "none", minimum: .error, sink: DiscardingSink())
@@ -74,6 +90,7 @@ public struct Log: Sendable {
     }
 
     private func write(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
+        observer?(level, event, fields)
         guard level >= minimum else { return }
         let safe = fields.map { ($0.key, Redaction.field($0.key, $0.value)) }
         sink.write(LogRecord(at: time.now, level: level, label: label, event: event, fields: safe))

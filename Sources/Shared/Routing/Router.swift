@@ -52,6 +52,8 @@ public struct Router: HTTPResponder {
 
     private let root: Node
     private let fallback: Handler?
+    /// Every route, in the order in which they were added.
+    public let routes: [(method: HTTPMethod, pattern: String)]
 
     /// A router of the routes that `build` adds.
     public init(_ build: (inout Builder) -> Void) {
@@ -59,6 +61,7 @@ public struct Router: HTTPResponder {
         build(&builder)
         root = Router.node(builder.routes[...].map { ($0.method, $0.segments[...], $0.route) })
         fallback = builder.fallback
+        routes = builder.routes.map { ($0.method, $0.route.pattern) }
     }
 
     private static func segments(_ path: String) -> [String] {
@@ -118,6 +121,7 @@ public struct Router: HTTPResponder {
             if let fallback { return try await fallback(request, context) }
             return .failure(.notFound, code: "not_found", message: "There is nothing at this address.")
         }
+        context[RouteNote.self]?.pattern = routes.values.first?.pattern
         guard let route = routes[request.method] ?? (request.method == .head ? routes[.get] : nil) else {
             var response = HTTPResponse.failure(
                 .methodNotAllowed, code: "method_not_allowed",

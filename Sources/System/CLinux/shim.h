@@ -13,14 +13,17 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,6 +173,45 @@ static inline int nacre_resolve(const char *host, const char *port, int passive,
 /// Opens one component below a directory without following a link; openat is variadic.
 static inline int nacre_open_at(int directory, const char *name, int is_directory) {
     return openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_directory ? O_DIRECTORY : O_NONBLOCK));
+}
+
+// Whether a descriptor that was handed over is a TCP socket that listens.
+static inline int nacre_is_listening(int fd) {
+    int listening = 0, domain = 0;
+    socklen_t length = sizeof listening;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) != 0 || !listening) return 0;
+    length = sizeof domain;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && (domain == AF_INET || domain == AF_INET6);
+}
+
+static inline int nacre_close_on_exec(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+// Opens the file, which is made where it is missing, and locks it without waiting: the descriptor, or minus the error.
+// EWOULDBLOCK says that somebody else holds it. The lock ends with the descriptor.
+static inline int nacre_lock_file(const char *path, int exclusive) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return -errno;
+    if (flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return fd;
+    int reason = errno;
+    close(fd);
+    return -reason;
+}
+
+// Sends one datagram to a service manager's socket (sd_notify(3)); "@" begins an abstract name. 0, or the error.
+static inline int nacre_notify(const char *path, const char *text) {
+    struct sockaddr_un address = {0};
+    size_t length = strlen(path);
+    if (length < 2 || length >= sizeof address.sun_path) return EINVAL;
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') address.sun_path[0] = 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return errno;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    ssize_t sent = sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    int reason = sent < 0 ? errno : 0;
+    close(fd);
+    return reason;
 }
 
 #endif

@@ -1,15 +1,20 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
-import NacreHTTP
-import NacreRouting
+package import NacreCore
+package import NacreHTTP
+package import NacreRouting
 
 /// Writes one record per request and turns thrown errors into answers. Queries never reach the log.
-struct RequestLogMiddleware: Middleware {
+package struct RequestLogMiddleware: Middleware {
     let log: Log
     let time: any TimeSource
 
-    func respond(
+    package init(log: Log, time: any TimeSource) {
+        self.log = log
+        self.time = time
+    }
+
+    package func respond(
         to request: HTTPRequest, context: RequestContext, next: any HTTPResponder
     ) async throws -> HTTPResponse {
         let began = time.now

@@ -29,21 +29,27 @@ struct ProviderStore: Sendable {
         }
     }
 
-    /// Removes what has ended long enough ago that nobody can ask for it any more.
-    func sweep(now: Instant) async throws {
-        try await database.write { sql in
-            let ended = SQLValue(now - .seconds(3600))
-            try sql.execute("DELETE FROM provider_code WHERE expires_at < $1", [ended])
-            try sql.execute("DELETE FROM provider_token WHERE expires_at < $1", [ended])
-            try sql.execute("DELETE FROM provider_session WHERE expires_at < $1", [ended])
-            try sql.execute("DELETE FROM provider_failure WHERE window_ends < $1", [ended])
-            try sql.execute(
-                """
-                DELETE FROM provider_grant WHERE created_at < $1
-                AND NOT EXISTS (SELECT 1 FROM provider_token WHERE provider_token.grant_name = provider_grant.name)
-                """, [ended])
-        }
+    /// Removes what has ended long enough ago that nobody can ask for it any more; how many rows, by table.
+    @discardableResult
+    func sweep(now: Instant) async throws -> [String: Int] {
+        let ended = now - .seconds(3600)
+        var removed: [String: Int] = [:]
+        for rule in Self.retention { removed[rule.table] = try await database.remove(rule, ended) }
+        return removed
     }
+
+    private static let retention = [
+        RetentionRule("provider_code", key: "id", where: "expires_at < $1"),
+        RetentionRule("provider_token", key: "id", where: "expires_at < $1"),
+        RetentionRule("provider_session", key: "id", where: "expires_at < $1"),
+        RetentionRule("provider_failure", key: "bucket", where: "window_ends < $1"),
+        RetentionRule(
+            "provider_grant", key: "id",
+            where: """
+                created_at < $1 AND NOT EXISTS
+                    (SELECT 1 FROM provider_token WHERE provider_token.grant_name = provider_grant.name)
+                """),
+    ]
 }
 
 /// A person who can sign in.

@@ -45,15 +45,24 @@ public final class HTTPListener: Sendable {
     /// Binds and begins to accept.
     ///
     /// - Returns: the bound port; 0 for a listener that listens nowhere.
-    /// - Throws: `listener.bind`, which names host and port and what to do; `listener.no_descriptors`.
+    /// - Throws: `listener.bind`, which names host and port and what to do; `listener.inherited`; `listener.no_descriptors`.
     public func start() async throws -> Int {
         let loops = try currentLoops()
-        guard let port = configuration.port else { return 0 }
         let (service, tls) = (service, configuration.tls)
-        let listening = try await ListeningSocket.bind(
-            host: configuration.host, port: port, on: loops.next(),
-            accepted: { Self.accept($0, peer: $1, tls: tls, loops: loops, service: service) },
-            exhausted: { service.log.error("listener.no_descriptors", ["remedy": "raise the limit (ulimit -n)"]) })
+        let accepted = { @Sendable (descriptor: Int32, peer: SocketAddress?) in
+            Self.accept(descriptor, peer: peer, tls: tls, loops: loops, service: service)
+        }
+        let exhausted = { @Sendable in
+            service.log.error("listener.no_descriptors", ["remedy": "raise the limit (ulimit -n)"])
+        }
+        let listening: ListeningSocket
+        if let descriptor = configuration.inherited {
+            listening = try .adopt(descriptor, on: loops.next(), accepted: accepted, exhausted: exhausted)
+        } else {
+            guard let port = configuration.port else { return 0 }
+            listening = try await .bind(
+                host: configuration.host, port: port, on: loops.next(), accepted: accepted, exhausted: exhausted)
+        }
         let late = state.withLock { state in
             if !state.stopped { state.listening = listening }
             return state.stopped

@@ -8,6 +8,9 @@ public struct ListenerConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port; 0 takes a free one, nil listens nowhere (sockets are handed in).
     public var port: Int? = 0
+    /// A listening socket that a service manager has bound already; it is used instead of host and port, and closed in the
+    /// end. Default none.
+    public var inherited: Int32?
     /// The certificate to serve TLS with; nil serves plain HTTP.
     public var tls: TLSServerIdentity?
     /// Event-loop threads. Default 1.

@@ -47,6 +47,25 @@ final class ListeningSocket: EventTarget, Sendable {
         throw Self.bindError(host, port, problem)
     }
 
+    /// Takes a socket over that listens already (socket activation: no connection is refused while the program restarts).
+    ///
+    /// - Throws: `listener.inherited` when the descriptor is no listening TCP socket.
+    static func adopt(
+        _ descriptor: Int32, on loop: EventLoop,
+        accepted: @escaping @Sendable (_ descriptor: Int32, _ peer: SocketAddress?) -> Void,
+        exhausted: @escaping @Sendable () -> Void
+    ) throws(NacreError) -> ListeningSocket {
+        guard nacre_is_listening(descriptor) != 0 else {  // guard: listener-inherited
+            throw NacreError(
+                "listener.inherited",
+                "Descriptor \(descriptor) from the service manager is no listening TCP socket; "
+                    + "write ListenStream= with a port into the socket unit.")
+        }
+        _ = nacre_close_on_exec(descriptor)
+        _ = nacre_set_nonblocking(descriptor)
+        return try ListeningSocket(descriptor, on: loop, accepted: accepted, exhausted: exhausted)
+    }
+
     private static func bindError(_ host: String, _ port: Int, _ code: Int32) -> NacreError {
         switch code {
         case EADDRINUSE:

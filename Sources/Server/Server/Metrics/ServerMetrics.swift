@@ -1,0 +1,115 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+
+/// Everything the server half counts. Names are part of the interface: dashboards and alerts hang on them.
+final class ServerMetrics: Sendable {
+    private static let seconds = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    let requests = MetricFamily(
+        .counter, "nacre_http_requests_total", "Requests answered, by part, route pattern, method and class of status.",
+        labels: ["part", "route", "method", "status"])
+    let requestSeconds = MetricFamily(
+        .histogram, "nacre_http_request_seconds", "Time until the head of the answer, by part and route pattern.",
+        labels: ["part", "route"], bounds: seconds)
+    let inFlight = MetricFamily(
+        .gauge, "nacre_http_requests_in_flight", "Requests whose answer has not begun yet.", labels: ["part"])
+    let clientsGone = MetricFamily(
+        .counter, "nacre_http_clients_gone_total", "Requests whose client left before the answer.", labels: ["part"])
+    let rateLimited = MetricFamily(
+        .counter, "nacre_rate_limited_total", "Requests answered 429, by part and route pattern.",
+        labels: ["part", "route"])
+    let signIns = MetricFamily(
+        .counter, "nacre_sign_ins_total",
+        "Round trips to the identity provider that ended: done, handed_off, refused, failed, cannot_start, unknown.",
+        labels: ["outcome"])
+    let handOffs = MetricFamily(
+        .counter, "nacre_handoffs_total", "One-time tokens: issued, exchanged, refused.", labels: ["outcome"])
+    let sessionsBegun = MetricFamily(
+        .counter, "nacre_sessions_begun_total", "Sessions begun, by way: web or app.", labels: ["way"])
+    let sessionsEnded = MetricFamily(
+        .counter, "nacre_sessions_ended_total",
+        "Sessions ended, by reason: sign_out, backchannel, refused, other_person, expired, listed.", labels: ["reason"])
+    let revalidations = MetricFamily(
+        .counter, "nacre_session_revalidations_total", "Sessions asked about at the provider: renewed, refused, unreachable.",
+        labels: ["outcome"])
+    let upstream = MetricFamily(
+        .counter, "nacre_upstream_requests_total", "Requests passed to the upstream, by class of status or by failure.",
+        labels: ["outcome"])
+    let upstreamSeconds = MetricFamily(
+        .histogram, "nacre_upstream_request_seconds", "Time until the head of the upstream's answer.", bounds: seconds)
+    let idp = MetricFamily(
+        .counter, "nacre_idp_requests_total", "Requests to the identity provider, by class of status or by failure.",
+        labels: ["outcome"])
+    let idpSeconds = MetricFamily(
+        .histogram, "nacre_idp_request_seconds", "Time until the head of the identity provider's answer.",
+        bounds: seconds)
+    let transactions = MetricFamily(
+        .counter, "nacre_database_transactions_total", "Transactions begun, by database and kind.",
+        labels: ["database", "kind"])
+    let databaseErrors = MetricFamily(
+        .counter, "nacre_database_errors_total", "Transactions that failed, by database and error code.",
+        labels: ["database", "code"])
+    let logRecords = MetricFamily(
+        .counter, "nacre_log_records_total", "Log records at level warning and error, written or not.",
+        labels: ["level"])
+    let retention = MetricFamily(
+        .counter, "nacre_retention_removed_total", "Rows removed because they had expired, by table.",
+        labels: ["table"])
+    let build = MetricFamily(
+        .gauge, "nacre_build_info", "Always 1; the label says which version runs.", labels: ["version"])
+    private let process: ProcessMetrics
+
+    init(version: String, time: any TimeSource) {
+        process = ProcessMetrics(started: time.now)
+        build.set(1, version)
+    }
+
+    private var families: [MetricFamily] {
+        [
+            requests, requestSeconds, inFlight, clientsGone, rateLimited, signIns, handOffs, sessionsBegun,
+            sessionsEnded, revalidations, upstream, upstreamSeconds, idp, idpSeconds, transactions, databaseErrors,
+            logRecords, retention, build,
+        ]
+    }
+
+    /// The name of every family, of the process too.
+    var names: [String] { families.map(\.name) + process.read().map(\.name) }
+
+    /// All of it in the text format.
+    var text: String { (families + process.read()).map(\.text).joined() }
+
+    /// Counts what the parts say in their log. Event names are stable, and this works whatever level is written.
+    func note(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
+        if level >= .warning { logRecords.add(1, level.name) }
+        func count(_ name: String) -> Double { Double(fields.first { $0.key == name }?.value.integer ?? 0) }
+        switch event {
+        case "sign_in.done":
+            signIns.add(1, "done")
+            sessionsBegun.add(1, "web")
+        case "sign_in.handed_off":
+            signIns.add(1, "handed_off")
+            handOffs.add(1, "issued")
+        case "sign_in.refused": signIns.add(1, "refused")
+        case "sign_in.failed": signIns.add(1, "failed")
+        case "sign_in.cannot_start": signIns.add(1, "cannot_start")
+        case "sign_in.unknown_state": signIns.add(1, "unknown")
+        case "exchange.done":
+            handOffs.add(1, "exchanged")
+            sessionsBegun.add(1, "app")
+        case "exchange.refused": handOffs.add(1, "refused")
+        case "sign_out.begun":
+            if fields.contains(where: { $0.key == "session" && !$0.value.isNull }) { sessionsEnded.add(1, "sign_out") }
+        case "sign_out.done": sessionsEnded.add(1, "sign_out")
+        case "sign_out.backchannel": sessionsEnded.add(count("ended"), "backchannel")
+        case "session.revalidated": revalidations.add(1, "renewed")
+        case "session.not_revalidated": revalidations.add(1, "unreachable")
+        case "session.refused":
+            revalidations.add(1, "refused")
+            sessionsEnded.add(1, "refused")
+        case "session.other_person": sessionsEnded.add(1, "other_person")
+        case "sessions.expired": sessionsEnded.add(count("count"), "expired")
+        default: break
+        }
+    }
+}
