@@ -35,10 +35,12 @@ enum NacreCommand {
         }
     }
 
-    /// Says on standard error what went wrong; 2 for a wrong call, 1 for anything else.
+    /// Says on standard error what went wrong; 2 for a wrong call, 78 (EX_CONFIG of sysexits.h) for a wrong configuration,
+    /// which a service manager need not try again, 1 for anything else.
     static func complain(_ error: any Error) -> Int32 {
         let text = (error as? NacreError)?.message ?? "\(error)"
         FileHandle.standardError.write(Data("nacre: \(text)\n".utf8))
-        return (error as? NacreError)?.code == "usage" ? 2 : 1
+        let code = (error as? NacreError)?.code.rawValue ?? ""
+        return code == "usage" ? 2 : code.hasPrefix("configuration.") ? 78 : 1
     }
 }
