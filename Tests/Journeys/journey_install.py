@@ -181,7 +181,7 @@ def packages(report):
         words = [ROOT / "scripts/package-deb", "--version", number]
         if binary or built:
             words += ["--binary", binary or ROOT / ".build/deb/release/nacre"]
-        result = subprocess.run(words, capture_output=True, text=True)
+        result = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"NACRE_DEB_LEVEL": "1"})
         if result.returncode != 0:
             raise Failed("scripts/package-deb failed: " + (result.stdout + result.stderr)[-2000:])
         built.append(ROOT / result.stdout.split()[-1])

@@ -5,6 +5,7 @@ import NacreCore
 import NacreDatabase
 import NacreSessions
 import NacreTesting
+import Synchronization
 import Testing
 
 @testable import NacreServer
@@ -13,6 +14,7 @@ import Testing
 final class Installation: Sendable {
     let root = NSTemporaryDirectory() + "nacre-admin-\(UUID().uuidString)"
     let time = ManualTime()
+    private let seeds = Mutex<UInt64>(100)
     var data: String { root + "/data" }
 
     init() throws { try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true) }
@@ -34,7 +36,10 @@ final class Installation: Sendable {
 
     /// Puts a session there; answers its handle.
     func session(_ subject: String = "anna") async throws -> (id: String, handle: String) {
-        let administration = try administration()
+        let administration = try administration(seed: seeds.withLock { seed in
+            seed += 1
+            return seed
+        })
         let (session, handle) = try await administration.sessions(try await administration.stores()).begin(
             Authentication(
                 method: "oidc", issuer: "http://localhost:8902", subject: subject,

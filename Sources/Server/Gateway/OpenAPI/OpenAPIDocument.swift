@@ -10,12 +10,13 @@ struct OpenAPIDocument: Sendable {
 
     init(_ configuration: GatewayConfiguration) {
         var text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
-        let values = [
-            "@NAME@": configuration.name, "@VERSION@": configuration.version,
-            "@ORIGIN@": configuration.publicOrigin.description,
+        let values: [String: JSONValue] = [
+            "@NAME@": .string(configuration.name), "@VERSION@": .string(configuration.version),
+            "@ORIGIN@": .string(configuration.publicOrigin.description),
+            "@SCHEMES@": .array(configuration.callbackSchemes.map(JSONValue.string)),
         ]
         // The marks stand in quotes, which the text of a JSON string brings along.
-        for (mark, value) in values { text.replace("\"\(mark)\"", with: JSONValue.string(value).text) }
+        for (mark, value) in values { text.replace("\"\(mark)\"", with: value.text) }
         bytes = Array(text.utf8)
     }
 
