@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-package import NacreCore
+import NacreCore
 
 /// Waits for what another task does, giving way to it; the limit is far beyond what a loaded machine needs, and a test
 /// that waits for something that never comes fails instead of hanging.
