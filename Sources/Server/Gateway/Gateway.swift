@@ -4,8 +4,9 @@ package import NacreCore
 package import NacreCrypto
 package import NacreDatabase
 package import NacreHTTP
+import NacreLimits
 package import NacreRouting
-import NacreSessions
+package import NacreSessions
 
 /// The gateway: sign-in through the system browser, sessions, and the way to the upstream.
 package struct Gateway: HTTPResponder {
@@ -22,6 +23,8 @@ package struct Gateway: HTTPResponder {
         package var upstreamTransport: any HTTPTransport
         /// The web bundle, where one is served.
         package var bundle: StaticBundle?
+        /// Where people with a password are recognised (JW-1); without one `/api/token/obtain/` is not there.
+        package var credentials: (any CredentialMethod)?
         /// False while the server stops, so that no new work is sent here.
         package var isAccepting: @Sendable () -> Bool = { true }
         package var time: any TimeSource
@@ -58,8 +61,15 @@ package struct Gateway: HTTPResponder {
     /// Brings the tables up to date; call it once before the first request.
     package func prepare() async throws {
         try await core.sessions.prepare()
+        try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
     }
+
+    /// Hears of sessions that end, in this process or another one while `followSessions` runs.
+    package var events: SessionEvents { core.sessions.events }
+
+    /// Brings the ends of sessions from other processes to `events` until the task is cancelled.
+    package func followSessions() async { await core.feed.run() }
 
     /// Removes what has expired; call it every few minutes.
     package func sweep() async throws {

@@ -43,6 +43,7 @@ public final class NacreServer: Sendable {
     private let time: any TimeSource
     private let accepting: AcceptingFlag
     private let sweeper = Mutex<Task<Void, Never>?>(nil)
+    private let follower = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the data folder, brings databases up to date and puts everything together; nothing listens yet.
     ///
@@ -121,6 +122,7 @@ public final class NacreServer: Sendable {
         }
         accepting.value = true
         let (gateway, time, log) = (gateway, time, log)
+        follower.withLock { $0 = Task { await gateway.followSessions() } }
         sweeper.withLock { sweeper in
             sweeper = Task {
                 while !Task.isCancelled {
@@ -139,6 +141,7 @@ public final class NacreServer: Sendable {
     public func stop() async {
         accepting.value = false
         sweeper.withLock { $0.take() }?.cancel()
+        follower.withLock { $0.take() }?.cancel()
         log.notice("server.stopping")
         await withTaskGroup(of: Void.self) { group in
             for part in parts {

@@ -34,6 +34,8 @@ struct ReverseProxy: Sendable {
         if case .session(let session, let cookie) = sender {
             guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: proxy-csrf
             renewal = cookie
+            // A token of ours opens the session: the upstream gets the identity instead.
+            if session.presentation != .cookie { outgoing.fields["Authorization"] = nil }  // guard: own-bearer
             try identity.identify(session, to: upstream.audience, in: &outgoing.fields)
         } else {
             let isOpen = upstream.anonymousPrefixes.contains { request.path.hasPrefix($0) }
