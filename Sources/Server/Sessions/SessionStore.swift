@@ -9,6 +9,8 @@ package import NacreDatabase
 /// A handle is a random 256-bit text that the client keeps (the `sessionid` cookie); only its hash is stored.
 package struct SessionStore: Sendable {
     package let policy: SessionPolicy
+    /// Hears of every session that ends here.
+    package let events: SessionEvents
     let database: Database
     let sealing: SealingKey
     let time: any TimeSource
@@ -16,8 +18,9 @@ package struct SessionStore: Sendable {
 
     package init(
         database: Database, sealing: SealingKey, policy: SessionPolicy = SessionPolicy(), time: any TimeSource,
-        random: any RandomSource
+        random: any RandomSource, events: SessionEvents = SessionEvents()
     ) {
+        self.events = events
         self.database = database
         self.sealing = sealing
         self.policy = policy
