@@ -17,6 +17,8 @@ struct GatewayCore: Sendable {
     let exchanges: RateLimiter
     let departures: RateLimiter
     let identity: IdentityIssuer
+    let identityKeys: IdentityKeys
+    let live: LiveConnections
     let proxy: ReverseProxy?
 
     init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
@@ -33,20 +35,26 @@ struct GatewayCore: Sendable {
             store: sessions, methods: [OIDCMethod(party)], time: time, log: parts.log.labelled("sessions"))
         gate = SessionGate(
             keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),
-            window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins)
+            window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins,
+            csrf: configuration.upstream?.csrf ?? .gateway)
         pending = PendingStore(database: parts.database, sealing: parts.sealing, time: time, random: random)
         tokens = HandOffTokens(
             database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
         exchanges = RateLimiter(perMinute: configuration.exchangesPerMinute, time: time)
         departures = RateLimiter(perMinute: configuration.departuresPerMinute, time: time)
-        let identity = IdentityIssuer(
-            key: parts.identityKey, issuer: configuration.publicOrigin.description, time: time, random: random)
-        self.identity = identity
-        let gate = gate
+        identityKeys = IdentityKeys(
+            database: parts.database, sealing: parts.sealing, age: configuration.identityKeyAge, time: time,
+            random: random, log: parts.log.labelled("identity"))
+        identity = IdentityIssuer(
+            keys: identityKeys, issuer: configuration.publicOrigin.description, time: time, random: random)
+        live = LiveConnections(
+            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0)
+        let (gate, identity, live) = (gate, identity, live)
         proxy = configuration.upstream.map {
             ReverseProxy(
                 upstream: $0, publicOrigin: configuration.publicOrigin, transport: parts.upstreamTransport,
-                gate: gate, identity: identity, time: time, log: parts.log.labelled("upstream"))
+                gate: gate, identity: identity, live: live, time: time, random: random,
+                log: parts.log.labelled("upstream"))
         }
     }
 
@@ -65,7 +73,7 @@ struct GatewayCore: Sendable {
             routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }
-            routes.get("/.well-known/jwks.json") { _, _ in keys() }
+            routes.get("/.well-known/jwks.json") { _, _ in await keys() }
             routes.fallback = { try await elsewhere($0, $1) }
         }
     }

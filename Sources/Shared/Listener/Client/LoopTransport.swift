@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-package import NacreCore
+import NacreCore
 package import NacreHTTP
 import Synchronization
 
@@ -144,9 +144,10 @@ package final class LoopTransport: HTTPTransport {
             let answer = try await readHead(request, socket, &input, upload)
             return try response(to: request, answer, input, socket, upload, place)
         } catch {
+            let source = upload?.sourceError
             upload?.cancel()
             socket.closeNow()
-            if let source = upload?.sourceError { throw source }
+            if let source { throw source }
             if error is Stale { throw error }
             throw Self.named(error)
         }

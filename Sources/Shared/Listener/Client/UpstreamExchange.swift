@@ -95,9 +95,10 @@ final class UpstreamExchange: Sendable {
                 }
             }
         } catch {
+            let source = upload?.sourceError
             end(reusable: false)
             if let refusal = error as? Refusal { throw UpstreamHead.fault("its body is malformed", cause: refusal) }
-            throw upload?.sourceError ?? LoopTransport.named(error)
+            throw source ?? LoopTransport.named(error)
         }
     }
 

@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
+package import NacreCore
 package import NacreHTTP
 
 /// How much an upstream may spend on the head of an answer.
