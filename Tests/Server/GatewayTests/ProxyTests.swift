@@ -49,7 +49,8 @@ import Testing
         arguments: [
             "X-Nacre-Identity", "x-nacre-user", "X_Nacre_User", "X-Remote-User", "X_REMOTE_USER", "Remote-User",
             "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "X.Nacre.User", "x~remote+user",
-            "X_Forwarded_For", "x-forwarded_proto", "True-Client-IP", "X-Original-URL", "Content_Length", "Transfer_Encoding",
+            "X_Forwarded_For", "x-forwarded_proto", "True-Client-IP", "X-Original-URL", "Content_Length",
+            "Transfer_Encoding",
         ])
     func spoofed(name: String) async throws {
         let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/public/"] }
@@ -214,8 +215,10 @@ import Testing
         "redirects to the upstream's own address lead to ours",
         arguments: [
             ("http://upstream.test/a?b=c#d", "https://gateway.test/a?b=c#d"),
-            ("https://upstream.test:80/a", "https://gateway.test/a"), ("http://gateway.test/a", "https://gateway.test/a"),
-            ("/relative?x", "/relative?x"), ("other", "other"), ("https://elsewhere.test/a", "https://elsewhere.test/a"),
+            ("https://upstream.test:80/a", "https://gateway.test/a"),
+            ("http://gateway.test/a", "https://gateway.test/a"),
+            ("/relative?x", "/relative?x"), ("other", "other"),
+            ("https://elsewhere.test/a", "https://elsewhere.test/a"),
             ("http://upstream.test.evil.test/", "http://upstream.test.evil.test/"),
             ("http://gateway.test:8080/", "http://gateway.test:8080/"), ("//upstream.test/a", "//upstream.test/a"),
         ])
@@ -231,7 +234,8 @@ import Testing
     @Test(
         "hop-by-hop fields and those that Connection names stay on their hop, both ways",
         arguments: [
-            "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade", "X-Named", "Proxy-Authorization",
+            "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade", "X-Named",
+            "Proxy-Authorization",
         ])
     func hopByHop(name: String) async throws {
         let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/"] }
@@ -248,7 +252,8 @@ import Testing
     @Test func `a field of ours that Connection names is set all the same`() async throws {
         let fixture = try await GatewayFixture()
         let (app, _) = try await fixture.signedInApp()
-        _ = try await app.send(.get, "/api/x", fields: ["Connection": "X-Nacre-Identity, X-Nacre-User, X-Forwarded-For"])
+        _ = try await app.send(
+            .get, "/api/x", fields: ["Connection": "X-Nacre-Identity, X-Nacre-User, X-Forwarded-For"])
         let request = try #require(fixture.upstream.requests.first)
         #expect(request.fields["X-Nacre-Identity"] != nil && request.fields["X-Forwarded-For"] == "198.51.100.7")
     }

@@ -40,7 +40,9 @@ package struct IdentityIssuer: Sendable {
         // Field values are ASCII: what people are called is percent-encoded UTF-8.
         fields.append("X-Nacre-Issuer", PercentEncoding.encode(session.issuer))
         fields.append("X-Nacre-Subject", PercentEncoding.encode(session.subject))
-        if let email = session.profile["email"]?.string { fields.append("X-Nacre-Email", PercentEncoding.encode(email)) }
+        if let email = session.profile["email"]?.string {
+            fields.append("X-Nacre-Email", PercentEncoding.encode(email))
+        }
         if let name = session.profile["name"]?.string { fields.append("X-Nacre-Name", PercentEncoding.encode(name)) }
     }
 }

@@ -3,7 +3,8 @@
 /// Request fields that only the gateway may set, or that an upstream could take for another field.
 enum ReservedFields {
     private static let names: Set<String> = [
-        "forwarded", "x-remote-user", "remote-user", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
+        "forwarded", "x-remote-user", "remote-user", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
+        "true-client-ip",
         "cf-connecting-ip", "fastly-client-ip", "x-original-url", "x-original-host", "x-rewrite-url", "x-host",
         "x-request-id",
         // Settled between the client and us.

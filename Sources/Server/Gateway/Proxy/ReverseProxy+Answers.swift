@@ -54,7 +54,8 @@ extension ReverseProxy {
                     message: "The body of this request did not arrive in time."))
         case "http.body_malformed", "http.body_incomplete":
             closing(
-                .failure(.badRequest, code: "body_malformed", message: "The body of this request is malformed or cut off."))
+                .failure(
+                    .badRequest, code: "body_malformed", message: "The body of this request is malformed or cut off."))
         default:
             .failure(
                 .badGateway, code: "upstream.protocol",

@@ -57,7 +57,9 @@ package final class LoopTransport: HTTPTransport {
             loop: ObjectIdentifier(loop), origin: request.scheme + "://" + request.authority)
         if configuration.kept > 0, !UpstreamRequest.isUpgrade(request), let kept = pool.take(place) {
             let isRepeatable: Bool
-            if case .none = request.body { isRepeatable = request.method == .get || request.method == .head } else {
+            if case .none = request.body {
+                isRepeatable = request.method == .get || request.method == .head
+            } else {
                 isRepeatable = false
             }
             // What may not be sent twice goes only where the other side is known not to have left.
