@@ -39,7 +39,8 @@ struct SessionGate: Sendable {
     /// or the browser says that it comes from exactly one of our origins. Reading is always allowed; opening a WebSocket is
     /// no mere reading, although it is a GET: any page may open one, and browsers send our cookie with it.
     func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
-        guard request.method.isUnsafe || WebSocketRequest.isUpgrade(request) else { return true }  // guard: csrf-websocket
+        // guard: csrf-websocket
+        guard request.method.isUnsafe || WebSocketRequest.isUpgrade(request) else { return true }
         for name in csrf.fields {
             let tokens = request.fields.values(name)
             // guard: csrf-token

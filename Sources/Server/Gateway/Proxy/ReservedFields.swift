@@ -25,7 +25,8 @@ enum ReservedFields {
     private static func withHyphensOnly(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: "-") }
         if isPlain { return name }
-        return String(decoding: name.utf8.map { isWord($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)  // guard: spoofed-spellings
+        // guard: spoofed-spellings
+        return String(decoding: name.utf8.map { isWord($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {

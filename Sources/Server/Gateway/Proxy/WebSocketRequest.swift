@@ -16,7 +16,8 @@ enum WebSocketRequest {
         let keys = request.fields.values("Sec-WebSocket-Key")
         var hasBody = true
         if case .none = request.body { hasBody = false }
-        guard request.method == .get, !hasBody, keys.count == 1, keys[0].utf8.count == 24 else {  // guard: websocket-form
+        // guard: websocket-form
+        guard request.method == .get, !hasBody, keys.count == 1, keys[0].utf8.count == 24 else {
             return .failure(
                 .badRequest, code: "websocket.malformed",
                 message: "This is no opening handshake of a WebSocket; it needs GET, a key and no body.")
