@@ -91,17 +91,19 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite"])
-    + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreSessions",
+            "NacreLimits", "NacreSessions",
         ])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
+            "NacreLimits",
         ])
     + module(
         "Server", in: "Server",

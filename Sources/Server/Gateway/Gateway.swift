@@ -4,8 +4,9 @@ package import NacreCore
 package import NacreCrypto
 package import NacreDatabase
 package import NacreHTTP
+import NacreLimits
 package import NacreRouting
-import NacreSessions
+package import NacreSessions
 
 /// The gateway: sign-in through the system browser, sessions, and the way to the upstream.
 package struct Gateway: HTTPResponder {
@@ -22,6 +23,8 @@ package struct Gateway: HTTPResponder {
         package var upstreamTransport: any HTTPTransport
         /// The web bundle, where one is served.
         package var bundle: StaticBundle?
+        /// Where people with a password are recognised (JW-1); without one `/api/token/obtain/` is not there.
+        package var credentials: (any CredentialMethod)?
         /// False while the server stops, so that no new work is sent here.
         package var isAccepting: @Sendable () -> Bool = { true }
         package var time: any TimeSource
@@ -58,6 +61,7 @@ package struct Gateway: HTTPResponder {
     /// Brings the tables up to date; call it once before the first request.
     package func prepare() async throws {
         try await core.sessions.prepare()
+        try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
         try await core.identityKeys.prepare(first: core.parts.identityKey)
     }
@@ -71,9 +75,16 @@ package struct Gateway: HTTPResponder {
     /// How many WebSockets and event streams are open.
     package var liveConnectionCount: Int { core.live.count }
 
+    /// Hears of sessions that end, in this process or another one while `followSessions` runs.
+    package var events: SessionEvents { core.sessions.events }
+
+    /// Brings the ends of sessions from other processes to `events` until the task is cancelled.
+    package func followSessions() async { await core.feed.run() }
+
     /// Removes what has expired; call it every few minutes.
     package func sweep() async throws {
         let removed = try await core.sessions.removeExpired()
+        try await core.limiter.sweep()
         let now = core.parts.time.now
         try await core.parts.database.write { sql in
             try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])

@@ -21,6 +21,10 @@ package struct GatewayConfiguration: Sendable {
     package var exchangesPerMinute = 20
     /// How many sign-ins and sign-outs one client network may begin in a minute.
     package var departuresPerMinute = 60
+    /// How many refreshes and revocations of tokens one client network may ask for in a minute.
+    package var tokensPerMinute = 120
+    /// Tokens beside the cookie.
+    package var tokens = TokenPolicy()
     /// Further origins of web pages that may send unsafe requests with the session cookie and return here after sign-in.
     package var webOrigins: [Origin] = []
     /// Addresses of proxies whose `X-Forwarded-For` is believed.

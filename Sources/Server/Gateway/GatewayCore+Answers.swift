@@ -38,13 +38,14 @@ extension GatewayCore {
         }
     }
 
-    private func withSession(
-        _ request: HTTPRequest, _ body: (Session) -> HTTPResponse
+    func withSession(
+        _ request: HTTPRequest, _ body: (Session) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         let sender = try await gate.sender(of: request)
         guard case .session(let session, let cookie) = sender else { return gate.refusal(sender) }
-        var response = body(session)
-        response.fields["Vary"] = "Cookie"
+        guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: session-csrf
+        var response = try await body(session)
+        response.fields["Vary"] = gate.tokens == nil ? "Cookie" : "Cookie, Authorization"
         if let cookie { response.fields.append("Set-Cookie", cookie) }
         let token = gate.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: parts.random)
         if let token { response.fields.append("Set-Cookie", token) }

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreLimits
 import NacreRouting
 import NacreSessions
 
@@ -14,8 +15,10 @@ struct GatewayCore: Sendable {
     let party: RelyingParty
     let pending: PendingStore
     let tokens: HandOffTokens
-    let exchanges: RateLimiter
-    let departures: RateLimiter
+    let limiter: SharedLimiter
+    let limits: GatewayLimits
+    let sessionTokens: SessionTokens
+    let feed: SessionEventFeed
     let identity: IdentityIssuer
     let identityKeys: IdentityKeys
     let live: LiveConnections
@@ -31,17 +34,23 @@ struct GatewayCore: Sendable {
         party = RelyingParty(
             configuration.oidc, redirectURI: configuration.redirectURI, transport: parts.providerTransport,
             time: time, random: random)
+        let methods: [any AuthenticationMethod] = [OIDCMethod(party)] + [parts.credentials].compactMap { $0 }
         let keeper = SessionKeeper(
-            store: sessions, methods: [OIDCMethod(party)], time: time, log: parts.log.labelled("sessions"))
+            store: sessions, methods: methods, time: time, log: parts.log.labelled("sessions"))
+        sessionTokens = SessionTokens(
+            store: sessions, keeper: keeper, policy: configuration.tokens,
+            issuer: configuration.publicOrigin.description)
+        feed = SessionEventFeed(sessions, log: parts.log.labelled("sessions"))
         gate = SessionGate(
             keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),
             window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins,
-            csrf: configuration.upstream?.csrf ?? .gateway)
+            csrf: configuration.upstream?.csrf ?? .gateway,
+            tokens: configuration.tokens.presentations.isEmpty ? nil : sessionTokens)
         pending = PendingStore(database: parts.database, sealing: parts.sealing, time: time, random: random)
         tokens = HandOffTokens(
             database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
-        exchanges = RateLimiter(perMinute: configuration.exchangesPerMinute, time: time)
-        departures = RateLimiter(perMinute: configuration.departuresPerMinute, time: time)
+        limiter = SharedLimiter(database: parts.database, time: time, log: parts.log.labelled("limits"))
+        limits = GatewayLimits(configuration)
         identityKeys = IdentityKeys(
             database: parts.database, sealing: parts.sealing, age: configuration.identityKeyAge, time: time,
             random: random, log: parts.log.labelled("identity"))
@@ -71,6 +80,8 @@ struct GatewayCore: Sendable {
             routes.get("/api/v1.0/csrf/") { try await csrf($0, $1) }
             routes.get("/api/v1.0/config/") { request, _ in config() }
             routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
+            addSessions(&routes)
+            addTokens(&routes)
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }
             routes.get("/.well-known/jwks.json") { _, _ in await keys() }

@@ -41,6 +41,8 @@ struct ReverseProxy: Sendable {
             session = found
             if let cookie { renewals.append(cookie) }
             if !isWebSocket, let token = tokenCookie(request, found) { renewals.append(token) }
+            // A token of ours opens the session: the upstream gets the identity instead.
+            if found.presentation != .cookie { outgoing.fields["Authorization"] = nil }  // guard: own-bearer
         } else {
             let isOpen = upstream.anonymousPrefixes.contains { path.hasPrefix($0) }
             guard isOpen else { return gate.refusal(sender) }  // guard: proxy-session
@@ -68,7 +70,8 @@ struct ReverseProxy: Sendable {
     }
 
     private func tokenCookie(_ request: HTTPRequest, _ session: Session) -> String? {
-        upstream.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: random)
+        guard session.presentation == .cookie else { return nil }
+        return upstream.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: random)
     }
 
     private func prepare(_ request: inout HTTPRequest, _ context: RequestContext, hasSession: Bool) {
