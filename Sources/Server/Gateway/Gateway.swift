@@ -15,11 +15,11 @@ package struct Gateway: HTTPResponder {
         package var database: Database
         /// Seals tokens at rest.
         package var sealing: SealingKey
-        /// Signs identities (ES256).
+        /// The first key that signs identities (ES256), where the database holds none yet.
         package var identityKey: PrivateKey
         /// To the identity provider.
         package var providerTransport: any HTTPTransport
-        /// To the upstream.
+        /// To the upstream; the time limits are its own.
         package var upstreamTransport: any HTTPTransport
         /// The web bundle, where one is served.
         package var bundle: StaticBundle?
@@ -63,7 +63,17 @@ package struct Gateway: HTTPResponder {
         try await core.sessions.prepare()
         try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
+        try await core.identityKeys.prepare(first: core.parts.identityKey)
     }
+
+    /// The keys under the identity tokens.
+    package var identityKeys: IdentityKeys { core.identityKeys }
+
+    /// Closes WebSockets and event streams; without that a stop waits for them.
+    package func closeLiveConnections() { core.live.closeAll("stopping") }
+
+    /// How many WebSockets and event streams are open.
+    package var liveConnectionCount: Int { core.live.count }
 
     /// Hears of sessions that end, in this process or another one while `followSessions` runs.
     package var events: SessionEvents { core.sessions.events }
@@ -81,6 +91,7 @@ package struct Gateway: HTTPResponder {
             try sql.execute(
                 "DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
         }
+        try await core.identityKeys.maintain()
         if removed > 0 { core.parts.log.info("sessions.expired", ["count": JSONValue(removed)]) }
     }
 

@@ -37,6 +37,8 @@ package struct GatewayConfiguration: Sendable {
     package var sessions = SessionPolicy()
     /// The backend behind the gateway.
     package var upstream: UpstreamConfiguration?
+    /// After so long the key under the identity tokens is followed by a new one.
+    package var identityKeyAge: Duration = .seconds(90 * 86400)
 
     package init(
         publicOrigin: Origin, name: String = "Nacre", environment: String = "production", version: String = "0.1.0",
@@ -82,8 +84,18 @@ package struct UpstreamConfiguration: Sendable {
     package var anonymousPrefixes: [String] = []
     /// The `aud` of the identity token; its origin by default.
     package var audience: String
-    /// How long it may take to begin an answer.
-    package var timeLimit: Duration = .seconds(60)
+    /// Whether it sees the public origin in Host, instead of its own.
+    package var preservesHost = false
+    /// How pages and the gateway exchange the CSRF token.
+    package var csrf = CSRFStyle.gateway
+    /// The longest request body, in bytes; nil for any.
+    package var requestLimit: Int?
+    /// The longest answer, in bytes; nil for any.
+    package var responseLimit: Int?
+    /// How many WebSockets and event streams one session, or one client network without a session, may have open.
+    package var liveLimit = 32
+    /// How long a WebSocket may carry nothing either way.
+    package var webSocketIdle: Duration = .seconds(600)
 
     package init(origin: Origin, audience: String? = nil) {
         self.origin = origin

@@ -47,6 +47,8 @@ extension GatewayCore {
         var response = try await body(session)
         response.fields["Vary"] = gate.tokens == nil ? "Cookie" : "Cookie, Authorization"
         if let cookie { response.fields.append("Set-Cookie", cookie) }
+        let token = gate.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: parts.random)
+        if let token { response.fields.append("Set-Cookie", token) }
         return response
     }
 
@@ -65,9 +67,9 @@ extension GatewayCore {
     }
 
     /// `GET /.well-known/jwks.json`: the keys under the identity tokens.
-    func keys() -> HTTPResponse {
+    func keys() async -> HTTPResponse {
         HTTPResponse(
             fields: ["Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=300"],
-            body: .bytes(identity.keys.bytes))
+            body: .bytes(await identityKeys.published()))
     }
 }

@@ -20,6 +20,8 @@ struct GatewayCore: Sendable {
     let sessionTokens: SessionTokens
     let feed: SessionEventFeed
     let identity: IdentityIssuer
+    let identityKeys: IdentityKeys
+    let live: LiveConnections
     let proxy: ReverseProxy?
 
     init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
@@ -42,20 +44,26 @@ struct GatewayCore: Sendable {
         gate = SessionGate(
             keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),
             window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins,
+            csrf: configuration.upstream?.csrf ?? .gateway,
             tokens: configuration.tokens.presentations.isEmpty ? nil : sessionTokens)
         pending = PendingStore(database: parts.database, sealing: parts.sealing, time: time, random: random)
         tokens = HandOffTokens(
             database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
         limiter = SharedLimiter(database: parts.database, time: time, log: parts.log.labelled("limits"))
         limits = GatewayLimits(configuration)
-        let identity = IdentityIssuer(
-            key: parts.identityKey, issuer: configuration.publicOrigin.description, time: time, random: random)
-        self.identity = identity
-        let gate = gate
+        identityKeys = IdentityKeys(
+            database: parts.database, sealing: parts.sealing, age: configuration.identityKeyAge, time: time,
+            random: random, log: parts.log.labelled("identity"))
+        identity = IdentityIssuer(
+            keys: identityKeys, issuer: configuration.publicOrigin.description, time: time, random: random)
+        live = LiveConnections(
+            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0)
+        let (gate, identity, live) = (gate, identity, live)
         proxy = configuration.upstream.map {
             ReverseProxy(
                 upstream: $0, publicOrigin: configuration.publicOrigin, transport: parts.upstreamTransport,
-                gate: gate, identity: identity, time: time, log: parts.log.labelled("upstream"))
+                gate: gate, identity: identity, live: live, time: time, random: random,
+                log: parts.log.labelled("upstream"))
         }
     }
 
@@ -76,7 +84,7 @@ struct GatewayCore: Sendable {
             addTokens(&routes)
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }
-            routes.get("/.well-known/jwks.json") { _, _ in keys() }
+            routes.get("/.well-known/jwks.json") { _, _ in await keys() }
             routes.fallback = { try await elsewhere($0, $1) }
         }
     }

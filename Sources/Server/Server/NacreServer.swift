@@ -42,6 +42,9 @@ public final class NacreServer: Sendable {
     private let log: Log
     private let time: any TimeSource
     private let accepting: AcceptingFlag
+    /// Those of the gateway's listener, so that a request and its way to the upstream stay on one thread.
+    private let loops: EventLoops
+    private let upstream: LoopTransport
     private let sweeper = Mutex<Task<Void, Never>?>(nil)
     private let follower = Mutex<Task<Void, Never>?>(nil)
 
@@ -61,6 +64,9 @@ public final class NacreServer: Sendable {
         let keys = try ServerKeys(folder, random: random)
         let database = try Database.sqlite(path: folder.file("gateway.sqlite"), time: time)
         let outbound = CurlTransport()
+        let listening = try configuration.listener()
+        loops = try EventLoops(count: listening.loops)
+        upstream = LoopTransport(configuration: configuration.upstreamTransport, loops: loops)
         var gatewayConfiguration = configuration.gateway
         var provider: EmbeddedProvider?
         var providerTransport: any HTTPTransport = outbound
@@ -77,7 +83,7 @@ public final class NacreServer: Sendable {
         }
         var gatewayParts = Gateway.Parts(
             database: database, sealing: keys.sealing, identityKey: keys.identity,
-            providerTransport: providerTransport, upstreamTransport: outbound,
+            providerTransport: providerTransport, upstreamTransport: upstream,
             bundle: try configuration.webPath.map { path throws(NacreError) in try StaticBundle(path: path) },
             time: time,
             random: random, log: log.labelled("gateway"))
@@ -88,7 +94,7 @@ public final class NacreServer: Sendable {
             Part(
                 name: "gateway", option: "listen.port", url: configuration.origin.description,
                 listener: HTTPListener(
-                    configuration: try configuration.listener(), responder: gateway, log: log.labelled("listener")))
+                    configuration: listening, responder: gateway, log: log.labelled("listener"), loops: loops))
         ]
         if let provider {
             let place = configuration.provider.listen
@@ -143,11 +149,14 @@ public final class NacreServer: Sendable {
         sweeper.withLock { $0.take() }?.cancel()
         follower.withLock { $0.take() }?.cancel()
         log.notice("server.stopping")
+        gateway.closeLiveConnections()
         await withTaskGroup(of: Void.self) { group in
             for part in parts {
                 group.addTask { [configuration] in await part.listener.stop(grace: configuration.stopGrace) }
             }
         }
+        upstream.closeIdle()
+        loops.stop()
         log.notice("server.stopped")
     }
 }

@@ -43,13 +43,32 @@ extension ServerConfiguration {
         result.updateManifest = updateManifest
         result.sessions = SessionPolicy(
             idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.identityKeyAge = identityKeyAge
         result.upstream = upstream.map { upstream in
             var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)
             result.prefixes = upstream.prefixes
             result.anonymousPrefixes = upstream.anonymous
-            result.timeLimit = upstream.timeout
+            result.preservesHost = upstream.preserveHost
+            result.csrf = CSRFStyle(rawValue: upstream.csrf) ?? .gateway
+            result.requestLimit = upstream.maximumRequest
+            result.responseLimit = upstream.maximumResponse
+            result.liveLimit = upstream.maximumLive
+            result.webSocketIdle = upstream.webSocketIdle
             return result
         }
+        return result
+    }
+
+    /// How the upstream is spoken to.
+    var upstreamTransport: LoopTransport.Configuration {
+        var result = LoopTransport.Configuration()
+        guard let upstream else { return result }
+        result.connectTime = upstream.connectTimeout
+        result.headTime = upstream.timeout
+        result.stall = upstream.stall
+        result.kept = upstream.keepAlive
+        result.limits.headBytes = upstream.maximumHead
+        result.authorities = upstream.authorities
         return result
     }
 

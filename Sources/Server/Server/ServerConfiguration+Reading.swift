@@ -31,7 +31,10 @@ extension ServerConfiguration {
         self.data = data
         name = try reader.string("name") ?? name
         try readListen(&reader, file)
-        try readUpstream(&reader, environment)
+        try readUpstream(&reader, file, environment)
+        var identity = try reader.object("identity")
+        identityKeyAge = try identity?.integer("keyAge", in: 3600...315_360_000).map { .seconds($0) } ?? identityKeyAge
+        try identity?.finish()
         try readWeb(&reader, file)
         trustedProxies = try reader.strings("trustedProxies") ?? trustedProxies
         if let wrong = trustedProxies.first(where: { ClientNetwork.canonical($0) == nil }) {
@@ -102,8 +105,34 @@ extension ServerConfiguration {
         try object.finish()
     }
 
+    /// How exchanges with the upstream go.
+    private static func readExchange(
+        _ upstream: inout Upstream, _ object: inout ConfigurationReader, _ file: String
+    ) throws(NacreError) {
+        func seconds(_ key: String, _ preset: Duration) throws(NacreError) -> Duration {
+            try object.integer(key, in: 1...86_400).map { .seconds($0) } ?? preset
+        }
+        func count(_ key: String, _ range: ClosedRange<Int64>) throws(NacreError) -> Int? {
+            try object.integer(key, in: range).map { Int($0) }
+        }
+        upstream.connectTimeout = try seconds("connectTimeout", upstream.connectTimeout)
+        upstream.stall = try seconds("stall", upstream.stall)
+        upstream.webSocketIdle = try seconds("webSocketIdle", upstream.webSocketIdle)
+        upstream.keepAlive = try count("keepAlive", 0...4096) ?? upstream.keepAlive
+        upstream.authorities = try object.string("authorities").map { path($0, besides: file) }
+        upstream.preserveHost = try object.bool("preserveHost") ?? upstream.preserveHost
+        upstream.maximumRequest = try count("maximumRequest", 0...Int64(Int32.max) * 1024)
+        upstream.maximumResponse = try count("maximumResponse", 0...Int64(Int32.max) * 1024)
+        upstream.maximumHead = try count("maximumHead", 1024...1_048_576) ?? upstream.maximumHead
+        upstream.maximumLive = try count("maximumLive", 0...65_536) ?? upstream.maximumLive
+        upstream.csrf = try object.string("csrf") ?? upstream.csrf
+        guard CSRFStyle(rawValue: upstream.csrf) != nil else {
+            throw object.fault("csrf", "must be gateway, django, rails or laravel.")
+        }
+    }
+
     private mutating func readUpstream(
-        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+        _ reader: inout ConfigurationReader, _ file: String, _ environment: EnvironmentReader
     ) throws(NacreError) {
         func origin(_ text: String, _ key: String) throws(NacreError) -> Origin {
             do { return try Origin(text) } catch { throw reader.fault(key, "is wrong: \(error.message)") }
@@ -121,6 +150,7 @@ extension ServerConfiguration {
             }
             upstream.audience = try object.string("audience")
             upstream.timeout = try object.integer("timeout", in: 1...3600).map { .seconds($0) } ?? upstream.timeout
+            try Self.readExchange(&upstream, &object, file)
             try object.finish()
             self.upstream = upstream
         }

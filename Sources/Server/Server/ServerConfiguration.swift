@@ -73,8 +73,32 @@ public struct ServerConfiguration: Sendable {
         public var anonymous: [String] = []
         /// `upstream.audience`: the `aud` of the identity token. Default: the origin.
         public var audience: String?
-        /// `upstream.timeout`, in seconds: how long an answer may take to begin. Default 60.
+        /// `upstream.timeout`, in seconds: how long an answer may take to begin, counted from the end of the upload. Default 60.
         public var timeout: Duration = .seconds(60)
+        /// `upstream.connectTimeout`, in seconds: how long connecting to it may take. Default 10.
+        public var connectTimeout: Duration = .seconds(10)
+        /// `upstream.stall`, in seconds: how long it may stand still inside a body, either way; event streams may be
+        /// silent. Default 60.
+        public var stall: Duration = .seconds(60)
+        /// `upstream.keepAlive`: how many unused connections to it each event loop keeps. Default 64; 0 keeps none.
+        public var keepAlive = 64
+        /// `upstream.authorities`: a PEM file of authorities for an https upstream. Default: the system's.
+        public var authorities: String?
+        /// `upstream.preserveHost`: whether it sees the public origin in Host. Default false: it sees its own.
+        public var preserveHost = false
+        /// `upstream.csrf`: under which names pages exchange the CSRF token, and what becomes of its own check: `gateway`,
+        /// `django`, `rails` or `laravel`. Default `gateway`.
+        public var csrf = "gateway"
+        /// `upstream.maximumRequest`, in bytes: longer request bodies are refused with 413. Default none.
+        public var maximumRequest: Int?
+        /// `upstream.maximumResponse`, in bytes: longer answers are not passed on. Default none.
+        public var maximumResponse: Int?
+        /// `upstream.maximumHead`, in bytes: the longest head of an answer. Default 65536.
+        public var maximumHead = 65_536
+        /// `upstream.maximumLive`: WebSockets and event streams that one session may have open. Default 32.
+        public var maximumLive = 32
+        /// `upstream.webSocketIdle`, in seconds: how long a WebSocket may carry nothing either way. Default 600.
+        public var webSocketIdle: Duration = .seconds(600)
     }
 
     /// Tokens beside the cookie, for bundles and clients that keep their own (JW-1).
@@ -110,6 +134,9 @@ public struct ServerConfiguration: Sendable {
     /// `data`, `NACRE_DATA`: the folder for databases and keys, made for this user alone. Needed in production.
     /// Default in development `.nacre`. Example `/var/lib/nacre`.
     public var data: String
+    /// `identity.keyAge`, in seconds: after so long the key under the identity tokens is followed by a new one. Default 90
+    /// days.
+    public var identityKeyAge: Duration = .seconds(90 * 86400)
     /// `upstream`. Default none: paths that are not the gateway's are not found.
     public var upstream: Upstream?
     /// `web.path`: a folder with a built web bundle that is served under the gateway's own origin. Default none.

@@ -19,12 +19,11 @@ struct SessionGate: Sendable {
         case badToken
     }
 
-    static let tokenField = "X-CSRFToken"
-
     let keeper: SessionKeeper
     let cookie: SessionCookie
     let window: Duration
     let origins: [Origin]
+    var csrf = CSRFStyle.gateway
     /// Where clients may present tokens. Without it `Authorization` is none of our business.
     var tokens: SessionTokens?
 
@@ -52,14 +51,18 @@ struct SessionGate: Sendable {
     }
 
     /// Whether a request with this session's cookie was written by a page that may: it carries the session's CSRF token,
-    /// or the browser says that it comes from exactly one of our origins. Reading is always allowed.
+    /// or the browser says that it comes from exactly one of our origins. Reading is always allowed; opening a WebSocket is
+    /// no mere reading, although it is a GET: any page may open one, and browsers send our cookie with it.
     func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
         // No browser sends a bearer token by itself: who wrote the request has it.
         guard session.presentation == .cookie else { return true }  // guard: csrf-bearer
-        guard request.method.isUnsafe else { return true }
-        let tokens = request.fields.values(Self.tokenField)
-        // guard: csrf-token
-        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
+        // guard: csrf-websocket
+        guard request.method.isUnsafe || WebSocketRequest.isUpgrade(request) else { return true }
+        for name in csrf.fields {
+            let tokens = request.fields.values(name)
+            // guard: csrf-token
+            if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
+        }
         let stated = request.fields.values("Origin")
         return stated.count == 1 && origins.contains { $0.description == stated[0] }  // guard: csrf-origin
     }
