@@ -47,6 +47,7 @@ let systemLibraries: [Target] = [
     system("COpenSSL", pkgConfig: "openssl", apt: ["libssl-dev"]),
     system("CSodium", pkgConfig: "libsodium", apt: ["libsodium-dev"]),
     system("CSQLite", pkgConfig: "sqlite3", apt: ["libsqlite3-dev"]),
+    system("CPostgres", pkgConfig: "libpq", apt: ["libpq-dev"]),
     system("CCurl", pkgConfig: "libcurl", apt: ["libcurl4-openssl-dev"]),
     system("CPSL", pkgConfig: "libpsl", apt: ["libpsl-dev"]),
     system("CGLib", pkgConfig: "gio-unix-2.0", apt: ["libglib2.0-dev"]),
@@ -90,7 +91,7 @@ let appHalf: [Target] =
         ])
 
 let serverHalf: [Target] =
-    module("Database", in: "Server", ["NacreCore", "NacreSQLite"])
+    module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"])
     + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
     + module(
         "Gateway", in: "Server",

@@ -58,10 +58,13 @@ struct RequestLogMiddleware: Middleware {
         switch (error as? NacreError)?.code.rawValue {
         case "http.body_too_large":
             return .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
-        case "database.busy", "database.disk_full", "database.io":
-            return .failure(
+        case "database.busy", "database.disk_full", "database.io", "database.unreachable", "database.timeout",
+            "database.read_only", "database.commit_unknown":
+            var response = HTTPResponse.failure(
                 .serviceUnavailable, code: "storage_unavailable",
                 message: "The server cannot store anything at the moment; try again shortly.")
+            response.fields["Retry-After"] = "2"
+            return response
         default:
             return .failure(
                 .internalServerError, code: "internal",
