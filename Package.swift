@@ -91,25 +91,26 @@ let appHalf: [Target] =
         ])
 
 let serverHalf: [Target] =
-    module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"])
-    + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module(
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
             "NacreSessions",
-        ])
+        ], tests: ["NacreDatabaseTesting"])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-        ])
+        ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",
         [
             "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
-        ])
+        ], tests: ["NacreDatabaseTesting"])
 
 let linux = TargetDependencyCondition.when(platforms: [.linux])
 let gtk = TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
@@ -164,7 +165,7 @@ let examples: [Target] = [
         name: "MessagesBackendTests",
         dependencies: [
             "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
-            "NacreJOSE",
+            "NacreJOSE", "NacreDatabaseTesting",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
@@ -175,7 +176,11 @@ let testing: [Target] =
         [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreCrypto", "NacreJOSE",
         ], tests: nil)
+    + module("DatabaseTesting", in: "Testing", ["NacreCore", "NacreDatabase"], tests: nil)
     + [
+        .executableTarget(
+            name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
+            path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
@@ -184,7 +189,8 @@ let testing: [Target] =
             name: "SocketTests",
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
-                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer",
+                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer", "NacreDatabase", "NacreSessions",
+                "NacreGateway", "NacreDatabaseTesting", "database-probe",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]

@@ -127,7 +127,8 @@ actor PostgresThread {
         if let connection { return connection }
         guard let patience = health.patience(options.patience) else {
             throw NacreError(
-                "database.unreachable", "The database \(target.place) cannot be reached at the moment; try again shortly.")
+                "database.unreachable",
+                "The database \(target.place) cannot be reached at the moment; try again shortly.")
         }
         let end = ContinuousClock.now + patience
         let waits = Backoff(first: .milliseconds(50), ceiling: .milliseconds(500))

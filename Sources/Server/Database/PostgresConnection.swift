@@ -98,14 +98,28 @@ final class PostgresConnection: SQLConnection {
     private func begin() throws(NacreError) {
         switch kind {
         case .read: try control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        case .write: try control("BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE")
+        case .write:
+            try refuseStandby()
+            try control("BEGIN ISOLATION LEVEL SERIALIZABLE")
         case .exclusive:
+            try refuseStandby()
             // What others migrated while this one waited must be seen: a snapshot per statement, taken after the lock.
             try control(
                 """
-                BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;
+                BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0;
                 SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(\(Self.migrationLock))
                 """)
+        }
+    }
+
+    /// A standby knows no SERIALIZABLE and would complain about that.
+    private func refuseStandby() throws(NacreError) {
+        guard PQparameterStatus(handle, "in_hot_standby").map({ String(cString: $0) }) != "on" else {
+            let error = NacreError(
+                "database.read_only",
+                "The database \(target.place) is a standby and takes no changes; name the primary in its URL.")
+            failure = (error, .none)
+            throw error
         }
     }
 
@@ -258,7 +272,8 @@ final class PostgresConnection: SQLConnection {
 
     private func silent() -> NacreError {
         let error = NacreError(
-            "database.timeout", "The database \(target.place) has not answered for \(deadline.inMilliseconds / 1000) s.")
+            "database.timeout", "The database \(target.place) has not answered for \(deadline.inMilliseconds / 1000) s."
+        )
         isSilent = true
         if failure == nil { failure = (error, .none) }
         return error
