@@ -31,6 +31,7 @@ import Testing
         arguments: DatabaseKind.allCases)
     func locked(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let holder = try place.open()
         try await holder.migrate("c", table)
         try await holder.write { sql in _ = try sql.execute("INSERT INTO t VALUES (1, 'a')") }
@@ -60,6 +61,7 @@ import Testing
     @Test("A full database says so, keeps what it has and goes on when there is room", arguments: DatabaseKind.allCases)
     func full(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let database = try place.open(connections: 1)
         try await database.migrate("c", table)
         try await database.write { sql in _ = try sql.execute("INSERT INTO t VALUES (1, 'a')") }

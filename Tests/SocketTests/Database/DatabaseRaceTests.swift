@@ -17,6 +17,7 @@ import Testing
         "HO-6: of 10,000 racing redeemers of one token exactly one gets the session", arguments: DatabaseKind.allCases)
     func redeemers(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let time = ManualTime()
         let nodes = try (0..<2).map { index in
             HandOffTokens(
@@ -38,6 +39,7 @@ import Testing
     @Test("A waiting session is given its handle once, whichever process is asked", arguments: DatabaseKind.allCases)
     func activation(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let stores = try stores(place)
         try await stores[0].prepare()
         for _ in 0..<20 {
@@ -54,6 +56,7 @@ import Testing
     @Test("A session ended by one process is gone for the other at once", arguments: DatabaseKind.allCases)
     func ended(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let stores = try stores(place)
         try await stores[0].prepare()
         for _ in 0..<50 {
@@ -67,6 +70,7 @@ import Testing
     @Test("What is read, changed and written back loses nothing", arguments: DatabaseKind.allCases)
     func counter(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let nodes = [try place.open(), try place.open()]
         try await nodes[0].migrate(
             "c", [Migration(1, "CREATE TABLE counter (id BIGINT PRIMARY KEY, n BIGINT NOT NULL);")])
@@ -88,6 +92,7 @@ import Testing
     @Test("Two that each see the other on call do not both leave", arguments: DatabaseKind.allCases)
     func skew(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let nodes = [try place.open(), try place.open()]
         try await nodes[0].migrate(
             "c",
@@ -124,7 +129,9 @@ import Testing
         "A statement that failed ends the transaction, also when its error is swallowed",
         arguments: DatabaseKind.allCases)
     func swallowed(kind: DatabaseKind) async throws {
-        let database = try await SharedPlace(kind).open()
+        let place = try await SharedPlace(kind)
+        defer { place.remove() }
+        let database = try place.open()
         try await database.migrate("c", [Migration(1, "CREATE TABLE t (n BIGINT PRIMARY KEY);")])
         let error = await #expect(throws: NacreError.self) {
             try await database.write { sql in
@@ -145,7 +152,9 @@ import Testing
 
     @Test("Many rows are read a few at a time, with other questions between", arguments: DatabaseKind.allCases)
     func rows(kind: DatabaseKind) async throws {
-        let database = try await SharedPlace(kind).open()
+        let place = try await SharedPlace(kind)
+        defer { place.remove() }
+        let database = try place.open()
         try await database.migrate("c", [Migration(1, "CREATE TABLE t (n BIGINT PRIMARY KEY, twice BIGINT);")])
         try await database.write { sql in
             for n in 0..<1000 { try sql.execute("INSERT INTO t VALUES ($1, $2)", [SQLValue(n), SQLValue(2 * n)]) }

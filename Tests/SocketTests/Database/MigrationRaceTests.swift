@@ -25,6 +25,7 @@ import Testing
         arguments: DatabaseKind.allCases)
     func killed(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         var interrupted = 0
         for delay in [30, 80, 200, 350, 500] {
             let companion = try Companion(probe, [place.text, "\(Self.rows)"])
@@ -50,6 +51,7 @@ import Testing
     @Test("Processes that migrate at once wait for each other, and one does the work", arguments: DatabaseKind.allCases)
     func together(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 { group.addTask { try await Companion.run(probe, [place.text, "20000"]) } }
             try await group.waitForAll()
@@ -63,6 +65,7 @@ import Testing
     @Test("A newer schema is refused, and nothing is changed", arguments: DatabaseKind.allCases)
     func newer(kind: DatabaseKind) async throws {
         let place = try await SharedPlace(kind)
+        defer { place.remove() }
         let steps = [Migration(1, "CREATE TABLE t (n BIGINT);"), Migration(2, "ALTER TABLE t ADD COLUMN m BIGINT;")]
         try await place.open().migrate("c", steps)
         let error = await #expect(throws: NacreError.self) { try await place.open().migrate("c", [steps[0]]) }
@@ -72,7 +75,9 @@ import Testing
 
     @Test("A step that fails takes back the steps before it", arguments: DatabaseKind.allCases)
     func failed(kind: DatabaseKind) async throws {
-        let database = try await SharedPlace(kind).open()
+        let place = try await SharedPlace(kind)
+        defer { place.remove() }
+        let database = try place.open()
         let good = Migration(1, "CREATE TABLE t (n BIGINT);")
         await #expect(throws: NacreError.self) {
             try await database.migrate("c", [good, Migration(2, "ALTER TABLE missing ADD COLUMN m BIGINT;")])

@@ -18,7 +18,8 @@ final class SharedPlace: Sendable {
             : NSTemporaryDirectory() + "nacre-shared-\(UUID().uuidString).sqlite"
     }
 
-    deinit {
+    /// Takes a file away; the test says when, because it may need the place longer than this value.
+    func remove() {
         guard kind == .sqlite else { return }
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: text + suffix) }
     }
