@@ -83,12 +83,16 @@ public struct EmbeddedProvider: Sendable {
         }
         for user in DevelopmentUser.all {
             guard try await core.store.account(subject: user.subject) == nil else { continue }
-            try await core.store.add(
-                ProviderAccount(
-                    subject: user.subject, username: user.username, email: user.email, name: user.name,
-                    givenName: user.givenName, familyName: user.familyName, locale: user.locale,
-                    passwordHash: try await core.hasher.hash(user.password), isDevelopment: true),
-                now: core.time.now)
+            let account = ProviderAccount(
+                subject: user.subject, username: user.username, email: user.email, name: user.name,
+                givenName: user.givenName, familyName: user.familyName, locale: user.locale,
+                passwordHash: try await core.hasher.hash(user.password), isDevelopment: true)
+            do { try await core.store.add(account, now: core.time.now) } catch let error as NacreError
+                where error.code == "database.unique"
+            {
+                // Another node that starts at the same time was faster.
+                continue
+            }
         }
     }
 

@@ -7,6 +7,7 @@ struct EnvironmentReader {
     /// The names that mean something here. `serve` warns of others that look like one of them.
     static let names = [
         "NACRE_ENV", "NACRE_ORIGIN", "NACRE_DATA", "NACRE_UPSTREAM", "NACRE_LOG_LEVEL", "OIDC_OP_URL",
+        "NACRE_DATABASE", "NACRE_DATABASE_FILE", "NACRE_SECRET", "NACRE_SECRET_FILE",
         "OIDC_RP_CLIENT_ID", "OIDC_RP_CLIENT_SECRET", "OIDC_RP_CLIENT_SECRET_FILE", "OIDC_RP_SCOPES",
         "OIDC_RP_SIGN_ALGO", "OIDC_AUTH_REQUEST_EXTRA_PARAMS", "MOBILE_AUTH_CALLBACK_SCHEMES",
         "MOBILE_AUTH_TOKEN_TTL", "MOBILE_OTA_MANIFEST_URL", "SESSION_COOKIE_AGE", "SESSION_ABSOLUTE_AGE",

@@ -61,8 +61,12 @@ public final class NacreServer: Sendable {
         let accepting = AcceptingFlag()
         self.accepting = accepting
         let folder = try DataFolder(configuration.data)
-        let keys = try ServerKeys(folder, random: random)
-        let database = try Database.sqlite(path: folder.file("gateway.sqlite"), time: time)
+        let (database, openProvider) = try configuration.openDatabases(folder, time: time)
+        let keys =
+            configuration.isShared
+            ? try await ServerKeys(
+                folder, secret: configuration.secret, sharedBy: database, time: time, random: random)
+            : try ServerKeys(folder, secret: configuration.secret, random: random)
         let outbound = CurlTransport()
         let listening = try configuration.listener()
         loops = try EventLoops(count: listening.loops)
@@ -73,7 +77,7 @@ public final class NacreServer: Sendable {
         if configuration.provider.enabled {
             let made = try await EmbeddedProvider(
                 configuration: configuration.embedded(keys),
-                database: .sqlite(path: folder.file("provider.sqlite"), time: time),
+                database: try openProvider(),
                 time: time, random: random, log: log)
             provider = made
             gatewayConfiguration.oidc.clientID = ServerConfiguration.embeddedClientID

@@ -29,6 +29,7 @@ extension ServerConfiguration {
                 "data", "is missing; write the folder for databases and keys, such as \"/var/lib/nacre\".")
         }
         self.data = data
+        try readDatabase(&reader, file, environment, readFile)
         name = try reader.string("name") ?? name
         try readListen(&reader, file)
         try readUpstream(&reader, file, environment)

@@ -137,6 +137,13 @@ public struct ServerConfiguration: Sendable {
     /// `identity.keyAge`, in seconds: after so long the key under the identity tokens is followed by a new one. Default 90
     /// days.
     public var identityKeyAge: Duration = .seconds(90 * 86400)
+    /// `database`, `NACRE_DATABASE`, or a file by `databaseFile`, `NACRE_DATABASE_FILE`: the path of a SQLite file, or the URL of a
+    /// PostgreSQL database that several nodes share. Default: files in the data folder.
+    /// Example `postgres://nacre:PASSWORD@db.example.org/nacre?sslmode=verify-full`.
+    public var database: String?
+    /// `NACRE_SECRET`, or a file by `secretFile`, `NACRE_SECRET_FILE`: the secret of 32 bytes, in base64url, that everything at
+    /// rest is sealed with; the same on every node of one database. Default: `secret.key` in the data folder.
+    public var secret: String?
     /// `upstream`. Default none: paths that are not the gateway's are not found.
     public var upstream: Upstream?
     /// `web.path`: a folder with a built web bundle that is served under the gateway's own origin. Default none.

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreGateway
 import NacreHTTP
 import NacreRouting
@@ -30,7 +31,7 @@ final class GatewayFixture: Sendable {
         let time = ManualTime()
         self.time = time
         provider = try MisbehavingProvider(time: time)
-        database = try Database.sqlite(path: ":memory:", time: time)
+        database = try await TestDatabase.make(time: time)
         var oidc = OIDCConfiguration(
             issuer: provider.issuer, clientID: provider.clientID, clientSecret: provider.clientSecret)
         oidc.extraParameters = ["acr_values": "eidas1"]
@@ -56,7 +57,7 @@ final class GatewayFixture: Sendable {
 
     /// A browser of another gateway of the same configuration that reaches the provider through `transport`.
     func browser(through transport: any HTTPTransport) async throws -> TestBrowser {
-        let database = try Database.sqlite(path: ":memory:", time: time)
+        let database = try await TestDatabase.make(time: time)
         let other = Gateway(
             configuration,
             Gateway.Parts(
