@@ -28,6 +28,8 @@ extension ServerConfiguration {
         var result = GatewayConfiguration(
             publicOrigin: origin, name: name, environment: isDevelopment ? "development" : "production",
             version: Self.version, callbackSchemes: schemes, oidc: oidc)
+        // Checked when the settings were read.
+        result.claimedLinks = (try? claimedLinks()) ?? ClaimedLinks()
         result.tokenLifetime = tokenLifetime
         result.exchangesPerMinute = exchangesPerMinute
         result.webOrigins = webOrigins
