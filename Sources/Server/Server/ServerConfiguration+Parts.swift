@@ -52,6 +52,7 @@ extension ServerConfiguration {
             id: Self.embeddedClientID, secret: keys.embeddedClientSecret, name: name,
             redirectURIs: [gateway.redirectURI])
         client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
+        client.backchannelLogoutURI = "\(origin)/api/v1.0/backchannel-logout/"
         var result = ProviderConfiguration(clients: [client])
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment
