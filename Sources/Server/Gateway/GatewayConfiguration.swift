@@ -15,6 +15,8 @@ package struct GatewayConfiguration: Sendable {
     package var version: String
     /// Schemes of apps that may sign in (HO-1); empty disables mobile sign-in.
     package var callbackSchemes: [String]
+    /// Links of the gateway that apps claim in place of their schemes (HO-14).
+    package var claimedLinks = ClaimedLinks()
     /// How long a one-time token lives (HO-4).
     package var tokenLifetime: Duration = .seconds(60)
     /// How many exchanges one client address may try in a minute (HO-6).

@@ -72,6 +72,8 @@ struct GatewayCore: Sendable {
         Router { routes in
             routes.get("/api/v1.0/authenticate/") { try await authenticate($0, $1) }
             routes.get("/api/v1.0/callback/") { try await callback($0, $1) }
+            routes.get("/api/v1.0/initiate-login/") { try await initiateLogin($0, $1) }
+            routes.post("/api/v1.0/initiate-login/") { try await initiateLogin($0, $1) }
             routes.post("/api/v1.0/mobile/auth/exchange/") { try await exchange($0, $1) }
             routes.get("/api/v1.0/logout/") { try await logout($0, $1) }
             routes.get("/api/v1.0/logout-callback/") { try await logoutReturn($0, $1) }
@@ -85,6 +87,7 @@ struct GatewayCore: Sendable {
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }
             routes.get("/.well-known/jwks.json") { _, _ in await keys() }
+            addClaimedLinks(&routes)
             routes.fallback = { try await elsewhere($0, $1) }
         }
     }

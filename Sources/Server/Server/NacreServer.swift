@@ -45,8 +45,9 @@ public final class NacreServer: Sendable {
     /// Those of the gateway's listener, so that a request and its way to the upstream stay on one thread.
     private let loops: EventLoops
     private let upstream: LoopTransport
-    private let sweeper = Mutex<Task<Void, Never>?>(nil)
-    private let follower = Mutex<Task<Void, Never>?>(nil)
+    private let provider: EmbeddedProvider?
+    private let logoutTransport: any HTTPTransport
+    private let background = Mutex<[Task<Void, Never>]>([])
 
     /// Opens the data folder, brings databases up to date and puts everything together; nothing listens yet.
     ///
@@ -112,6 +113,9 @@ public final class NacreServer: Sendable {
                             .wrapping(provider.responder), log: log.labelled("listener"))))
         }
         self.parts = parts
+        self.provider = provider
+        // What the provider has to tell our own gateway needs no socket either, and no name that resolves here.
+        logoutTransport = OwnPlaceTransport(place: configuration.origin, responder: gateway, elsewhere: outbound)
     }
 
     /// Begins to listen, everywhere or nowhere.
@@ -132,17 +136,22 @@ public final class NacreServer: Sendable {
         }
         accepting.value = true
         let (gateway, time, log) = (gateway, time, log)
-        follower.withLock { $0 = Task { await gateway.followSessions() } }
-        sweeper.withLock { sweeper in
-            sweeper = Task {
+        var tasks = [
+            Task { await gateway.followSessions() },
+            Task {
                 while !Task.isCancelled {
                     do { try await gateway.sweep() } catch {
                         log.error("server.sweep_failed", ["error": .string("\(error)")])
                     }
                     do { try await time.sleep(for: .seconds(600)) } catch { return }
                 }
-            }
+            },
+        ]
+        if let provider {
+            let transport = logoutTransport
+            tasks.append(Task { await provider.run(sendingThrough: transport) })
         }
+        background.withLock { [tasks] in $0 = tasks }
         for place in places { log.notice("server.listening", ["part": .string(place.name), "at": .string(place.url)]) }
         return places
     }
@@ -150,8 +159,12 @@ public final class NacreServer: Sendable {
     /// Says that it is not ready any more, lets running requests finish within the grace, and closes everything.
     public func stop() async {
         accepting.value = false
-        sweeper.withLock { $0.take() }?.cancel()
-        follower.withLock { $0.take() }?.cancel()
+        for task in background.withLock({ tasks in
+            defer { tasks = [] }
+            return tasks
+        }) {
+            task.cancel()
+        }
         log.notice("server.stopping")
         gateway.closeLiveConnections()
         await withTaskGroup(of: Void.self) { group in
@@ -162,6 +175,24 @@ public final class NacreServer: Sendable {
         upstream.closeIdle()
         loops.stop()
         log.notice("server.stopped")
+    }
+}
+
+/// Requests to our own origin go to the responder in this process, all others out.
+private struct OwnPlaceTransport: HTTPTransport {
+    let place: Origin
+    let responder: InProcessClient
+    let elsewhere: any HTTPTransport
+
+    init(place: Origin, responder: any HTTPResponder, elsewhere: any HTTPTransport) {
+        self.place = place
+        self.responder = InProcessClient(responder)
+        self.elsewhere = elsewhere
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let isOurs = request.scheme == place.scheme && request.authority == place.authority
+        return isOurs ? try await responder.send(request) : try await elsewhere.send(request)
     }
 }
 

@@ -28,6 +28,8 @@ extension ServerConfiguration {
         var result = GatewayConfiguration(
             publicOrigin: origin, name: name, environment: isDevelopment ? "development" : "production",
             version: Self.version, callbackSchemes: schemes, oidc: oidc)
+        // Checked when the settings were read.
+        result.claimedLinks = (try? claimedLinks()) ?? ClaimedLinks()
         result.tokenLifetime = tokenLifetime
         result.exchangesPerMinute = exchangesPerMinute
         result.departuresPerMinute = departuresPerMinute
@@ -77,6 +79,7 @@ extension ServerConfiguration {
             id: Self.embeddedClientID, secret: keys.embeddedClientSecret, name: name,
             redirectURIs: [gateway.redirectURI])
         client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
+        client.backchannelLogoutURI = "\(origin)/api/v1.0/backchannel-logout/"
         var result = ProviderConfiguration(clients: [client])
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment

@@ -185,6 +185,7 @@ extension ServerConfiguration {
                 "(MOBILE_AUTH_CALLBACK_SCHEMES) has \"\(scheme)\"; a scheme has lower-case letters, digits, + - . "
                     + "and begins with a letter.")
         }
+        try readLinks(&object, reader, environment)
         let seconds = try object?.integer("tokenTTL", in: 5...600)
         tokenLifetime =
             try environment.seconds("MOBILE_AUTH_TOKEN_TTL", in: 5...600) ?? seconds.map { .seconds($0) }
@@ -192,6 +193,33 @@ extension ServerConfiguration {
         exchangesPerMinute =
             try object?.integer("exchangesPerMinute", in: 1...100_000).map { Int($0) } ?? exchangesPerMinute
         try object?.finish()
+    }
+
+    private mutating func readLinks(
+        _ object: inout ConfigurationReader?, _ reader: ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        for (scheme, value) in object?.value("links")?.object ?? [:] {
+            guard let link = value.string else { throw reader.fault("mobile.links", "must hold strings only.") }
+            links[scheme] = link
+        }
+        links = try environment.object("MOBILE_AUTH_CALLBACK_LINKS") ?? links
+        let apple = try object?.strings("appleApps")
+        appleApps = try environment.list("MOBILE_APPLE_APP_IDS") ?? apple ?? appleApps
+        for (package, value) in object?.value("androidApps")?.object ?? [:] {
+            guard let items = value.array, case let texts = items.compactMap(\.string), texts.count == items.count
+            else { throw reader.fault("mobile.androidApps", "must hold lists of fingerprints.") }
+            androidApps[package] = texts
+        }
+        androidApps = try environment.lists("MOBILE_ANDROID_APPS") ?? androidApps
+        try claimedLinks().validate(origin: origin, schemes: schemes)
+    }
+
+    /// What the gateway is told of the links that apps claim (HO-14).
+    func claimedLinks() throws(NacreError) -> ClaimedLinks {
+        var result = ClaimedLinks()
+        for (scheme, text) in links { result.links[scheme] = try WebURL(text) }
+        (result.appleApps, result.androidApps) = (appleApps, androidApps)
+        return result
     }
 
     private mutating func readSessions(

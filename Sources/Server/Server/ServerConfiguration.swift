@@ -159,6 +159,16 @@ public struct ServerConfiguration: Sendable {
     /// `mobile.schemes`, `MOBILE_AUTH_CALLBACK_SCHEMES` (a JSON list): schemes of apps that may sign in; empty disables
     /// mobile sign-in. Default empty; in development `["stmessages"]`.
     public var schemes: [String] = []
+    /// `mobile.links`, `MOBILE_AUTH_CALLBACK_LINKS` (a JSON object): scheme → https link of the gateway that the app
+    /// claims; the hand-off goes there where the system has such links. Default none.
+    /// Example `{"stmessages": "https://mail.example.org/app"}`.
+    public var links: [String: String] = [:]
+    /// `mobile.appleApps`, `MOBILE_APPLE_APP_IDS` (a JSON list): the apps that may claim those links on Apple's systems,
+    /// for `/.well-known/apple-app-site-association`. Default none. Example `["A1B2C3D4E5.org.example.messages"]`.
+    public var appleApps: [String] = []
+    /// `mobile.androidApps`, `MOBILE_ANDROID_APPS` (a JSON object): package name → SHA-256 fingerprints of every
+    /// certificate that signs it, for `/.well-known/assetlinks.json`. Default none.
+    public var androidApps: [String: [String]] = [:]
     /// `mobile.tokenTTL`, `MOBILE_AUTH_TOKEN_TTL`, in seconds: how long a one-time token lives. Default 60.
     public var tokenLifetime: Duration = .seconds(60)
     /// `mobile.exchangesPerMinute`: exchanges that one client address may try. Default 20.

@@ -25,12 +25,12 @@ final class GatewayFixture: Sendable {
     private let configuration: GatewayConfiguration
 
     init(
-        random seed: UInt64 = 11, bundle: StaticBundle? = nil,
+        random seed: UInt64 = 11, bundle: StaticBundle? = nil, algorithm: SignatureAlgorithm = .es256,
         configure: (inout GatewayConfiguration) throws -> Void = { _ in }
     ) async throws {
         let time = ManualTime()
         self.time = time
-        provider = try MisbehavingProvider(time: time)
+        provider = try MisbehavingProvider(algorithm: algorithm, time: time)
         database = try await TestDatabase.make(time: time)
         var oidc = OIDCConfiguration(
             issuer: provider.issuer, clientID: provider.clientID, clientSecret: provider.clientSecret)

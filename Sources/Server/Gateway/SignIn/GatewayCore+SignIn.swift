@@ -17,8 +17,8 @@ extension GatewayCore {
 
     func handOff(_ scheme: String, flow: String?, _ request: HTTPRequest) -> HandOff {
         HandOff(
-            scheme: scheme, flow: flow, language: .init(request.fields), name: configuration.name,
-            random: parts.random)
+            base: configuration.claimedLinks.base(scheme, request.fields), flow: flow,
+            language: .init(request.fields), name: configuration.name, random: parts.random)
     }
 
     /// `GET /api/v1.0/authenticate/` (HO-1): sends the browser to the provider and remembers what it left for.
@@ -87,6 +87,10 @@ extension GatewayCore {
         let way = record.scheme.map { handOff($0, flow: record.flow, request) }
         let language = GatewayPage.Language(request.fields)
         do {
+            // RFC 6749 section 3.1: of two, a careless reader takes the other one.
+            for name in ["code", "iss", "error"] where query.values(name).count > 1 {  // guard: response-twice
+                throw NacreError("oidc.response", "The identity provider's answer has \(name) twice.")
+            }
             guard try await party.accepts(responseIssuer: query["iss"]) else {
                 throw NacreError("oidc.response_issuer", "The answer names another identity provider.")
             }

@@ -49,16 +49,6 @@ extension ProviderStore {
         }
     }
 
-    /// Ends a session and revokes every token that was given in it.
-    func endSession(sid: String, now: Instant) async throws {
-        try await database.write { sql in
-            try sql.execute("DELETE FROM provider_session WHERE sid = $1", [.text(sid)])
-            try sql.execute(
-                "UPDATE provider_grant SET revoked_at = $1 WHERE sid = $2 AND revoked_at IS NULL",
-                [SQLValue(now), .text(sid)])
-        }
-    }
-
     /// Whether this device has signed this person in before.
     func knows(device: String, subject: String) async throws -> Bool {
         try await database.read { sql in
