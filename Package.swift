@@ -47,6 +47,7 @@ let systemLibraries: [Target] = [
     system("COpenSSL", pkgConfig: "openssl", apt: ["libssl-dev"]),
     system("CSodium", pkgConfig: "libsodium", apt: ["libsodium-dev"]),
     system("CSQLite", pkgConfig: "sqlite3", apt: ["libsqlite3-dev"]),
+    system("CPostgres", pkgConfig: "libpq", apt: ["libpq-dev"]),
     system("CCurl", pkgConfig: "libcurl", apt: ["libcurl4-openssl-dev"]),
     system("CPSL", pkgConfig: "libpsl", apt: ["libpsl-dev"]),
     system("CGLib", pkgConfig: "gio-unix-2.0", apt: ["libglib2.0-dev"]),
@@ -90,25 +91,29 @@ let appHalf: [Target] =
         ])
 
 let serverHalf: [Target] =
-    module("Database", in: "Server", ["NacreCore", "NacreSQLite"])
-    + module("Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    + module(
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreSessions",
-        ], resources: [.embedInCode("OpenAPI/openapi.json")])
+            "NacreLimits", "NacreSessions",
+        ], tests: ["NacreDatabaseTesting"], resources: [.embedInCode("OpenAPI/openapi.json")])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-        ])
+            "NacreLimits",
+        ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",
         [
             "CLinux", "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
-        ])
+        ], tests: ["NacreDatabaseTesting"])
 
 let linux = TargetDependencyCondition.when(platforms: [.linux])
 let gtk = TargetDependencyCondition.when(platforms: [.linux], traits: ["GTKShell"])
@@ -163,7 +168,7 @@ let examples: [Target] = [
         name: "MessagesBackendTests",
         dependencies: [
             "MessagesBackend", "NacreCore", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreTesting", "NacreCrypto",
-            "NacreJOSE",
+            "NacreJOSE", "NacreDatabaseTesting",
         ],
         path: "Tests/Examples/MessagesBackendTests", swiftSettings: strict),
 ]
@@ -174,7 +179,11 @@ let testing: [Target] =
         [
             "NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreCrypto", "NacreJOSE",
         ], tests: nil)
+    + module("DatabaseTesting", in: "Testing", ["NacreCore", "NacreDatabase"], tests: nil)
     + [
+        .executableTarget(
+            name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
+            path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
@@ -183,7 +192,8 @@ let testing: [Target] =
             name: "SocketTests",
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
-                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer",
+                "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer", "NacreDatabase", "NacreSessions",
+                "NacreGateway", "NacreDatabaseTesting", "database-probe",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]

@@ -47,7 +47,8 @@ public struct Database: Sendable {
     public func migrate(_ component: String, _ migrations: [Migration]) async throws {
         let now = time.now
         let dialect = backend.dialect
-        try await write { sql in
+        // One node at a time: the others wait, then find it done.
+        try await backend.exclusive { sql in
             try Migration.apply(migrations, of: component, to: sql, dialect: dialect, now: now)
         }
     }
@@ -61,6 +62,10 @@ package protocol DatabaseBackend: Sendable {
         _ body: @escaping @Sendable (any SQLConnection) throws -> Result
     ) async throws -> Result
     func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result
+    /// A write that is alone in the whole database, also among several processes: migrations.
+    func exclusive<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Result
     ) async throws -> Result
 }

@@ -8,7 +8,11 @@ public import NacreCore
 /// `ON CONFLICT`, no JSON operators. Text in double quotes is a name.
 ///
 /// Errors are `NacreError`s: `database.unique` (a row of that key is there), `database.constraint`, `database.busy`,
-/// `database.disk_full`, `database.corrupt`, `database.read_only`, `database.io`, `database.statement`.
+/// `database.disk_full`, `database.corrupt`, `database.read_only`, `database.io`, `database.statement`, `database.value`,
+/// and of a database elsewhere `database.unreachable`, `database.timeout`, `database.commit_unknown`.
+///
+/// A statement that failed ends the transaction: whatever is asked after it fails with the same error, and nothing is
+/// stored. Use `ON CONFLICT` where a row may be there already.
 public protocol SQLConnection {
     /// Runs one statement; returns how many rows it inserted, changed or deleted.
     @discardableResult

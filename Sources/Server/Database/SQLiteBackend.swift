@@ -30,6 +30,15 @@ struct SQLiteBackend: DatabaseBackend {
     }
 }
 
+extension SQLiteBackend {
+    func exclusive<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result {
+        // A file has one writer at a time, in whatever process: BEGIN IMMEDIATE waits for it.
+        try await writer.transaction(readOnly: false, body)
+    }
+}
+
 /// One connection on its own thread.
 private actor SQLiteThread {
     private let thread: OwnThread
@@ -54,6 +63,8 @@ private actor SQLiteThread {
 private final class SQLiteAdapter: SQLConnection {
     private let connection: SQLiteConnection
     private var refusesChanges = false
+    /// The first statement of this transaction that failed: nothing follows it, as on PostgreSQL.
+    private var failure: NacreError?
 
     init(path: String, options: SQLiteOptions) throws(NacreError) {
         do { connection = try SQLiteConnection(path: path, options: options) } catch { throw Self.translated(error) }
@@ -72,7 +83,10 @@ private final class SQLiteAdapter: SQLConnection {
         do {
             return try connection.transaction(immediate: !readOnly) { _ in
                 refusesChanges = readOnly
-                return try body(self)
+                failure = nil
+                let result = try body(self)
+                if let failure { throw failure }  // guard: sqlite-failed-transaction
+                return result
             }
         } catch let error as NacreError {
             throw Self.translated(error)
@@ -83,6 +97,7 @@ private final class SQLiteAdapter: SQLConnection {
         _ sql: String, _ arguments: [SQLValue],
         _ body: (borrowing SQLiteStatement) throws(NacreError) -> Result
     ) throws(NacreError) -> Result {
+        if let failure { throw failure }
         do {
             return try connection.withStatement(sql) { statement throws(NacreError) in
                 guard !refusesChanges || statement.isReadOnly else {
@@ -98,8 +113,15 @@ private final class SQLiteAdapter: SQLConnection {
                 return try body(statement)
             }
         } catch {
-            throw Self.translated(error)
+            throw noted(error)
         }
+    }
+
+    /// The error in this layer's words; one of SQLite's own, not of a row's reader, ends the transaction.
+    private func noted(_ error: NacreError) -> NacreError {
+        let translated = Self.translated(error)
+        if failure == nil, error.code.rawValue.hasPrefix("sqlite.") { failure = translated }
+        return translated
     }
 
     func execute(_ sql: String, _ arguments: [SQLValue]) throws(NacreError) -> Int {
@@ -132,7 +154,8 @@ private final class SQLiteAdapter: SQLConnection {
         guard !refusesChanges else {
             throw NacreError("database.read_only", "A script inside read { } may change something; use write { }.")
         }
-        do { try connection.executeScript(sql) } catch { throw Self.translated(error) }
+        if let failure { throw failure }
+        do { try connection.executeScript(sql) } catch { throw noted(error) }
     }
 }
 

@@ -3,6 +3,7 @@
 import Foundation
 import NacreCore
 import NacreCrypto
+import NacreDatabase
 
 /// The folder for databases and keys, which only this user may enter.
 struct DataFolder: Sendable {
@@ -38,6 +39,12 @@ struct DataFolder: Sendable {
         }
     }
 
+    /// The text of a secret file, or nil where there is none.
+    func existing(_ name: String) throws -> String? {
+        guard FileManager.default.fileExists(atPath: file(name)) else { return nil }
+        return try secret(name) { "" }
+    }
+
     /// The text of a secret file, made by `make` and written for this user alone where it is missing.
     ///
     /// - Throws: `server.data`; a file that cannot be read is never replaced.
@@ -61,13 +68,6 @@ struct DataFolder: Sendable {
     }
 }
 
-extension DataFolder {
-    /// Follows the identity's key by a new one, which a server uses from its next start on.
-    func rotateIdentity() throws {
-        try PrivateFile.replace(file("identity.pem"), Array(try PrivateKey.generate(.es256).pem.utf8))
-    }
-}
-
 /// The keys of one server half.
 struct ServerKeys: Sendable {
     /// Seals tokens at rest.
@@ -81,21 +81,57 @@ struct ServerKeys: Sendable {
     /// Names the installation; no secret.
     let installation: String
 
-    /// The keys in this folder, made at the first start.
-    init(_ folder: DataFolder, random: any RandomSource) throws {
-        let text = try folder.secret("secret.key") { random.token() }
-        guard let secret = Base64URL.decode(text.filter { !$0.isWhitespace }), secret.count == 32 else {
-            throw NacreError(
-                "server.secret",
-                "\(folder.file("secret.key")) is damaged; restore it, or every session must be renewed.")
+    /// The keys of this secret (base64url), or of the one in the folder, which is made at the first start.
+    init(_ folder: DataFolder, secret configured: String? = nil, random: any RandomSource) throws {
+        let secret = try Self.master(folder, configured, random)
+        let text = try folder.secret("identity.pem") { try PrivateKey.generate(.es256).pem }
+        try self.init(secret: secret, identity: text, from: folder.file("identity.pem"))
+    }
+
+    /// The same for one of several nodes: what they share stands in the database, sealed with the secret. A folder that
+    /// served alone before brings its identity key along.
+    ///
+    /// - Throws: `server.secret_differs` when the database was made with another secret.
+    init(
+        _ folder: DataFolder, secret configured: String?, sharedBy database: Database, time: any TimeSource,
+        random: any RandomSource
+    ) async throws {
+        let secret = try Self.master(folder, configured, random)
+        let shared = SharedKeys(
+            database: database, sealing: try SealingKey(HKDFSHA256.derive(from: secret, info: "nacre shared keys")),
+            time: time, random: random)
+        try await shared.prepare()
+        let text = try await shared.value("identity") {
+            try folder.existing("identity.pem") ?? PrivateKey.generate(.es256).pem
         }
+        try self.init(secret: secret, identity: text, from: "The database's identity key")
+    }
+
+    private init(secret: [UInt8], identity text: String, from place: String) throws {
         sealing = try SealingKey(HKDFSHA256.derive(from: secret, info: "nacre sessions"))
         provider = HKDFSHA256.derive(from: secret, info: "nacre provider")
         embeddedClientSecret = Base64URL.encode(HKDFSHA256.derive(from: secret, info: "nacre embedded client"))
         installation = Hex.encode(HKDFSHA256.derive(from: secret, info: "nacre installation").prefix(16))
-        identity = try PrivateKey(pem: folder.secret("identity.pem") { try PrivateKey.generate(.es256).pem })
+        identity = try PrivateKey(pem: text)
         guard identity.algorithm == .es256 else {
-            throw NacreError("server.identity", "\(folder.file("identity.pem")) must hold a P-256 key for ES256.")
+            throw NacreError("server.identity", "\(place) must hold a P-256 key for ES256.")
         }
+    }
+
+    private static func master(
+        _ folder: DataFolder, _ configured: String?, _ random: any RandomSource
+    ) throws -> [UInt8] {
+        if let secret = configured.flatMap(secret) { return secret }
+        guard let secret = secret(try folder.secret("secret.key") { random.token() }) else {
+            throw NacreError(
+                "server.secret",
+                "\(folder.file("secret.key")) is damaged; restore it, or every session must be renewed.")
+        }
+        return secret
+    }
+
+    /// The 32 bytes of a secret's text, or nil when it is none.
+    static func secret(_ text: String) -> [UInt8]? {
+        Base64URL.decode(text.filter { !$0.isWhitespace }).flatMap { $0.count == 32 ? $0 : nil }
     }
 }

@@ -42,7 +42,12 @@ public final class NacreServer: Sendable {
     private let parts: [Part]
     private let log: Log
     private let accepting: AcceptingFlag
-    private let sweeper = Mutex<Task<Void, Never>?>(nil)
+    /// Those of the gateway's listener, so that a request and its way to the upstream stay on one thread.
+    private let loops: EventLoops
+    private let upstream: LoopTransport
+    private let provider: EmbeddedProvider?
+    private let logoutTransport: any HTTPTransport
+    private let background = Mutex<[Task<Void, Never>]>([])
     /// What it counts.
     let metrics: ServerMetrics
     /// Says that the data folder is in use.
@@ -69,6 +74,9 @@ public final class NacreServer: Sendable {
         let keys = stores.keys
         let database = stores.gateway.measured("gateway", metrics, time: time)
         let outbound = CurlTransport()
+        let listening = try configuration.listener()
+        loops = try EventLoops(count: listening.loops)
+        upstream = LoopTransport(configuration: configuration.upstreamTransport, loops: loops)
         var gatewayConfiguration = configuration.gateway
         var provider: EmbeddedProvider?
         var providerTransport: any HTTPTransport = outbound
@@ -88,7 +96,7 @@ public final class NacreServer: Sendable {
             providerTransport: MeasuringTransport(
                 transport: providerTransport, outcomes: metrics.idp, durations: metrics.idpSeconds, time: time),
             upstreamTransport: MeasuringTransport(
-                transport: outbound, outcomes: metrics.upstream, durations: metrics.upstreamSeconds, time: time),
+                transport: upstream, outcomes: metrics.upstream, durations: metrics.upstreamSeconds, time: time),
             bundle: try configuration.webPath.map { path throws(NacreError) in try StaticBundle(path: path) },
             time: time, random: random, log: log.labelled("gateway"))
         gatewayParts.isAccepting = { accepting.value }
@@ -99,22 +107,29 @@ public final class NacreServer: Sendable {
             gateway: gateway, provider: provider,
             lease: Lease(database: database, name: "retention", holder: random.identifier(), time: time),
             metrics: metrics, time: time, log: log)
-        parts = try Self.parts(configuration, gateway, provider, metrics, manager, time: time, log: log)
+        self.provider = provider
+        parts = try Self.parts(
+            configuration, gateway, provider, metrics, manager, (listening, loops), time: time, log: log)
+        // What the provider has to tell our own gateway needs no socket either, and no name that resolves here.
+        logoutTransport = OwnPlaceTransport(place: configuration.origin, responder: gateway, elsewhere: outbound)
     }
 
     private static func parts(
         _ configuration: ServerConfiguration, _ gateway: Gateway, _ provider: EmbeddedProvider?, _ metrics: ServerMetrics,
-        _ manager: ServiceManager, time: any TimeSource, log: Log
+        _ manager: ServiceManager, _ gatewayListener: (configuration: ListenerConfiguration, loops: EventLoops),
+        time: any TimeSource, log: Log
     ) throws -> [Part] {
         func part(
             _ name: String, _ option: String, _ url: String, _ listener: ListenerConfiguration,
-            _ responder: any HTTPResponder
+            _ responder: any HTTPResponder, _ loops: EventLoops? = nil
         ) -> Part {
             var listener = listener
             listener.inherited = manager.sockets[name]
+            let log = log.labelled("listener")
             return Part(
                 name: name, option: option, url: url,
-                listener: HTTPListener(configuration: listener, responder: responder, log: log.labelled("listener")))
+                listener: loops.map { HTTPListener(configuration: listener, responder: responder, log: log, loops: $0) }
+                    ?? HTTPListener(configuration: listener, responder: responder, log: log))
         }
         let prefixes = configuration.upstream?.prefixes ?? []
         let rest = configuration.webPath == nil ? "none" : "bundle"
@@ -123,8 +138,8 @@ public final class NacreServer: Sendable {
             elsewhere: { path in prefixes.contains { path.hasPrefix($0) } ? "upstream" : rest }, time: time)
         var parts = [
             part(
-                "gateway", "listen.port", configuration.origin.description, try configuration.listener(),
-                counted.wrapping(gateway))
+                "gateway", "listen.port", configuration.origin.description, gatewayListener.configuration,
+                counted.wrapping(gateway), gatewayListener.loops)
         ]
         if let provider {
             let place = configuration.provider.listen
@@ -164,7 +179,14 @@ public final class NacreServer: Sendable {
             }
         }
         accepting.value = true
-        sweeper.withLock { $0 = Task { [housekeeping] in await housekeeping.run() } }
+        var tasks = [
+            Task { [gateway] in await gateway.followSessions() },
+            Task { [housekeeping] in await housekeeping.run() },
+        ]
+        if let provider {
+            tasks.append(Task { [logoutTransport] in await provider.run(sendingThrough: logoutTransport) })
+        }
+        background.withLock { [tasks] in $0 = tasks }
         for place in places { log.notice("server.listening", ["part": .string(place.name), "at": .string(place.url)]) }
         return places
     }
@@ -172,14 +194,45 @@ public final class NacreServer: Sendable {
     /// Says that it is not ready any more, lets running requests finish within the grace, and closes everything.
     public func stop() async {
         accepting.value = false
-        sweeper.withLock { $0.take() }?.cancel()
+        let tasks = background.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.cancel() }
         log.notice("server.stopping")
+        gateway.closeLiveConnections()
         await withTaskGroup(of: Void.self) { group in
             for part in parts {
                 group.addTask { [configuration] in await part.listener.stop(grace: configuration.stopGrace) }
             }
         }
+        upstream.closeIdle()
+        loops.stop()
         log.notice("server.stopped")
+    }
+
+    /// Follows the key under the identity tokens by a new one, in every process of the database.
+    func rotateIdentityKey() async throws { try await gateway.identityKeys.rotate() }
+
+    /// The same for the embedded provider's keys, where it is on.
+    func rotateProviderKeys() async throws { try await provider?.rotateKeys() }
+}
+
+/// Requests to our own origin go to the responder in this process, all others out.
+private struct OwnPlaceTransport: HTTPTransport {
+    let place: Origin
+    let responder: InProcessClient
+    let elsewhere: any HTTPTransport
+
+    init(place: Origin, responder: any HTTPResponder, elsewhere: any HTTPTransport) {
+        self.place = place
+        self.responder = InProcessClient(responder)
+        self.elsewhere = elsewhere
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let isOurs = request.scheme == place.scheme && request.authority == place.authority
+        return isOurs ? try await responder.send(request) : try await elsewhere.send(request)
     }
 }
 

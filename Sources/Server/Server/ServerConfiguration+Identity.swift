@@ -116,7 +116,7 @@ extension ServerConfiguration {
 }
 
 extension String {
-    fileprivate func trimmingNewlines() -> String {
+    func trimmingNewlines() -> String {
         var text = self[...]
         while let last = text.last, last.isNewline || last == " " { text.removeLast() }
         return String(text)

@@ -8,18 +8,18 @@ struct ServerStores: Sendable {
     let folder: DataFolder
     let keys: ServerKeys
     let gateway: Database
-    private let time: any TimeSource
+    /// Opens the embedded provider's database.
+    let provider: @Sendable () throws(NacreError) -> Database
 
     init(
         _ configuration: ServerConfiguration, _ folder: DataFolder, time: any TimeSource, random: any RandomSource
     ) async throws {
         try folder.refuseHalfRestored()
         self.folder = folder
-        self.time = time
-        keys = try ServerKeys(folder, random: random)
-        gateway = try Database.sqlite(path: folder.file("gateway.sqlite"), time: time)
+        (gateway, provider) = try configuration.openDatabases(folder, time: time)
+        keys =
+            configuration.isShared
+            ? try await ServerKeys(folder, secret: configuration.secret, sharedBy: gateway, time: time, random: random)
+            : try ServerKeys(folder, secret: configuration.secret, random: random)
     }
-
-    /// The embedded provider's database.
-    func provider() throws -> Database { try Database.sqlite(path: folder.file("provider.sqlite"), time: time) }
 }

@@ -2,6 +2,7 @@
 
 import MessagesBackend
 import NacreCore
+import NacreDatabaseTesting
 import NacreHTTP
 import NacreRouting
 import Testing
@@ -42,10 +43,11 @@ let wholeMailbox = Task { try await Harness().everything() }
 struct Harness {
     private let client: InProcessClient
 
-    init(database: String = ":memory:", generated: Int = 0, samples: String = sampleMail) async throws {
+    init(database: String? = nil, generated: Int = 0, samples: String = sampleMail) async throws {
+        let place = if let database { database } else { try await TestDatabase.place() }
         let backend = try await MessagesBackend(
             configuration: .init(
-                database: database, sampleMail: samples, generatedThreads: generated,
+                database: place, sampleMail: samples, generatedThreads: generated,
                 publicOrigin: "https://mail.example.org", identityVerifier: TrustingVerifier(), time: StoppedClock()))
         client = InProcessClient(backend.responder)
     }

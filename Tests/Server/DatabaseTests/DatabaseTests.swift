@@ -3,11 +3,12 @@
 import Foundation
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import Testing
 
 @Suite struct DatabaseTests {
     private func made() async throws -> Database {
-        let database = try Database.sqlite(path: ":memory:")
+        let database = try await TestDatabase.make()
         try await database.migrate(
             "test",
             [

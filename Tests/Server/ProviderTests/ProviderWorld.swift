@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreHTTP
 import NacreJOSE
 import NacreProvider
@@ -39,7 +40,7 @@ struct ProviderWorld {
         configuration.passwordCost = .test
         change(&configuration)
         self.configuration = configuration
-        self.database = try database ?? Database.sqlite(path: ":memory:", time: time)
+        if let database { self.database = database } else { self.database = try await TestDatabase.make(time: time) }
         provider = try await EmbeddedProvider(
             configuration: configuration, database: self.database, time: time, random: SystemRandom(),
             log: Log(label: "test", minimum: .debug, time: time, sink: sink))
@@ -125,6 +126,17 @@ struct ProviderWorld {
             for table in tables { for row in try sql.query("SELECT * FROM \(table)") { text += "\(row.values)\n" } }
             return text
         }
+    }
+}
+
+/// Waits for what another task does.
+///
+/// - Throws: `test.never` when it has not happened after twenty seconds.
+func until(_ condition: () -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while !condition() {
+        guard ContinuousClock.now < end else { throw NacreError("test.never", "What was waited for never happened.") }
+        await Task.yield()
     }
 }
 

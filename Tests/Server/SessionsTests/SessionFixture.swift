@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreSessions
 import NacreTesting
 import Synchronization
@@ -15,7 +16,7 @@ struct SessionFixture {
     let store: SessionStore
 
     init(policy: SessionPolicy = SessionPolicy()) async throws {
-        database = try Database.sqlite(path: ":memory:", time: time)
+        database = try await TestDatabase.make(time: time)
         store = SessionStore(
             database: database, sealing: SealingKey(random: random), policy: policy, time: time, random: random)
         try await store.prepare()

@@ -5,7 +5,7 @@ public import NacreCore
 extension MessagesBackend {
     /// What the backend needs to know.
     public struct Configuration: Sendable {
-        /// The SQLite file; made when it is missing.
+        /// The SQLite file, made when it is missing, or the URL of a PostgreSQL database.
         public var database: String
         /// The folder of sample mails that each new person gets a copy of (`examples/messages/Backend/Seed`).
         public var sampleMail: String

@@ -15,7 +15,7 @@ struct MailStore: Sendable {
     init(configuration: MessagesBackend.Configuration, samples: [SampleThread]) async throws {
         time = configuration.time
         // A lost power cut costs a flag of a sample mail: not worth a disk flush per click.
-        database = try Database.sqlite(path: configuration.database, durable: false, time: configuration.time)
+        database = try Database.open(configuration.database, durable: false, time: configuration.time)
         writer = SampleWriter(
             samples: samples, generated: configuration.generatedThreads, publicOrigin: configuration.publicOrigin,
             random: configuration.random)

@@ -32,10 +32,12 @@ struct InformationEndpoints: Sendable {
                 "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid", "name",
                 "given_name", "family_name", "preferred_username", "locale", "email", "email_verified",
             ],
-            "acr_values_supported": .array(core.configuration.levels.map { .string($0.name) }),
+            "acr_values_supported": .array(core.configuration.levels.reachable.map { .string($0.name) }),
             "prompt_values_supported": ["none", "login", "select_account"],
             "ui_locales_supported": .array(PageLanguage.allCases.map { .string($0.rawValue) }),
             "authorization_response_iss_parameter_supported": true,
+            "backchannel_logout_supported": true,
+            "backchannel_logout_session_supported": true,
             "claims_parameter_supported": false,
             "request_parameter_supported": false,
             "request_uri_parameter_supported": false,
@@ -47,7 +49,7 @@ struct InformationEndpoints: Sendable {
 
     /// The public keys. Short-lived in caches, so that a rotation is seen soon.
     func keys(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        var response = HTTPResponse.json(await core.keys.published().json)
+        var response = HTTPResponse.json(try await core.keys.published().json)
         response.fields["Cache-Control"] = "public, max-age=300"
         response.fields["Access-Control-Allow-Origin"] = "*"
         return response

@@ -42,7 +42,6 @@ struct ProviderStore: Sendable {
         RetentionRule("provider_code", key: "id", where: "expires_at < $1"),
         RetentionRule("provider_token", key: "id", where: "expires_at < $1"),
         RetentionRule("provider_session", key: "id", where: "expires_at < $1"),
-        RetentionRule("provider_failure", key: "bucket", where: "window_ends < $1"),
         RetentionRule(
             "provider_grant", key: "id",
             where: """

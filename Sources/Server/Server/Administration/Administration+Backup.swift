@@ -37,6 +37,8 @@ extension Administration {
         var sources: [(name: String, path: String)] = []
         for name in try BackupManifest.files(in: stores.folder.path) {
             let path = stores.folder.file(name)
+            // Under the name of its own below.
+            if configuration.isDatabase(path) { continue }
             guard name.hasSuffix(".sqlite") else {
                 sources.append((name, path))
                 continue
@@ -45,6 +47,17 @@ extension Administration {
             try SQLiteSnapshot.write(path, to: copy)
             manifest.schemas[name] = try SQLiteSnapshot.versions(copy)
             sources.append((name, copy))
+        }
+        if let database = configuration.databaseFile {
+            let copy = work + "/" + BackupManifest.database
+            try SQLiteSnapshot.write(database, to: copy)
+            manifest.schemas[BackupManifest.database] = try SQLiteSnapshot.versions(copy)
+            sources.append((BackupManifest.database, copy))
+        }
+        if let secret = configuration.secret, !sources.contains(where: { $0.name == "secret.key" }) {
+            // Kept elsewhere, but without it nothing of the rest opens.
+            try PrivateFile.replace(work + "/secret.key", Array(secret.utf8))
+            sources.append(("secret.key", work + "/secret.key"))
         }
         if let postgres = configuration.postgres {
             let copy = work + "/" + BackupManifest.dump
@@ -78,6 +91,8 @@ extension Administration {
 /// What stands first in a backup: what is in it and where it comes from.
 struct BackupManifest: Equatable, Sendable {
     static let name = "manifest.json"
+    /// The SQLite database that the configuration names.
+    static let database = "configured.sqlite"
     /// The dump of a PostgreSQL database.
     static let dump = "postgres.dump"
     private static let format: Int64 = 1

@@ -48,24 +48,43 @@ extension Administration {
         }
         var trial = configuration
         trial.data = staging
+        if manifest.schemas[BackupManifest.database] != nil { trial.database = staging + "/" + BackupManifest.database }
         do { _ = try await NacreServer(trial, log: log, time: time, random: random) } catch let error as NacreError {
             throw NacreError(
                 "restore.unusable", "This program cannot run \(place): \(error.message)", cause: error)
         }
     }
 
+    /// Where a file of a backup goes; nil for a dump.
+    ///
+    /// - Throws: `restore.database` for a database that the configuration has no place for.
+    private func destination(of name: String, _ folder: DataFolder) throws(NacreError) -> String? {
+        switch name {
+        case BackupManifest.dump: return nil
+        case BackupManifest.database:
+            guard let path = configuration.databaseFile else {
+                throw NacreError(
+                    "restore.database",
+                    "The backup holds a SQLite database of its own place; set \"database\" to where it goes.")
+            }
+            return path
+        default: return folder.file(name)
+        }
+    }
+
     private func compare(_ manifest: BackupManifest, _ place: String, _ folder: DataFolder) throws {
         let manager = FileManager.default
-        guard manager.fileExists(atPath: folder.file("secret.key")) else { return }
-        let present = try ServerKeys(folder, random: random).installation
+        guard manager.fileExists(atPath: folder.file("secret.key")) || configuration.secret != nil else { return }
+        let present = try ServerKeys(folder, secret: configuration.secret, random: random).installation
         guard present == manifest.installation else {  // guard: restore-other
             throw NacreError(
                 "restore.other_installation",
                 "\(folder.path) holds another installation than the one in \(place); if it is to be replaced, "
                     + "say --force (the old data is kept).")
         }
-        for (file, old) in manifest.schemas where manager.fileExists(atPath: folder.file(file)) {
-            for (component, version) in try SQLiteSnapshot.versions(folder.file(file)) {
+        for (file, old) in manifest.schemas {
+            guard let path = try destination(of: file, folder), manager.fileExists(atPath: path) else { continue }
+            for (component, version) in try SQLiteSnapshot.versions(path) {
                 guard version <= old[component] ?? 0 else {  // guard: restore-newer
                     throw NacreError(
                         "restore.newer_data",
@@ -89,7 +108,7 @@ extension Administration {
             !name.hasPrefix("before-restore-") && !name.hasPrefix("restore") && !name.hasSuffix(".lock")
         }
         var aside: String?
-        if !present.isEmpty || configuration.postgres != nil {
+        if !present.isEmpty || configuration.database != nil {
             var name = folder.file("before-restore-\(stamp)")
             while manager.fileExists(atPath: name) { name += "x" }
             try Self.makePrivate(name)
@@ -101,8 +120,16 @@ extension Administration {
         let mark = folder.file(DataFolder.restoreMark)
         try PrivateFile.replace(mark, Array(place.utf8))
         for name in present { try manager.moveItem(atPath: folder.file(name), toPath: (aside ?? staging) + "/" + name) }
-        for file in manifest.files where file.name != BackupManifest.dump {
-            try manager.moveItem(atPath: staging + "/" + file.name, toPath: folder.file(file.name))
+        if let database = configuration.databaseFile {
+            for ending in ["", "-wal", "-shm"] where manager.fileExists(atPath: database + ending) {
+                try manager.moveItem(
+                    atPath: database + ending, toPath: (aside ?? staging) + "/before-" + BackupManifest.database + ending)
+            }
+        }
+        for file in manifest.files {
+            guard let path = try destination(of: file.name, folder) else { continue }
+            // Another file system, perhaps: a move across two is no rename, but the mark stands until it is done.
+            try manager.moveItem(atPath: staging + "/" + file.name, toPath: path)
         }
         if let postgres = configuration.postgres {
             try PostgresTools(postgres).restore(from: staging + "/" + BackupManifest.dump)

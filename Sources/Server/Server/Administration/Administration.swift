@@ -31,7 +31,9 @@ package struct Administration: Sendable {
     ///
     /// - Throws: `admin.no_installation`.
     func stores() async throws -> ServerStores {
-        guard FileManager.default.fileExists(atPath: configuration.data + "/secret.key") else {
+        guard
+            FileManager.default.fileExists(atPath: configuration.data + "/secret.key") || configuration.secret != nil
+        else {
             throw NacreError(
                 "admin.no_installation",
                 "There is no installation in \(configuration.data); check \"data\" (NACRE_DATA) and --config, or run "
@@ -235,9 +237,10 @@ package struct Administration: Sendable {
 
     /// Follows signing keys by new ones: the identity's, the provider's, or both where both are.
     package func rotateKeys(_ kinds: [String]) async throws -> JSONValue {
-        let stores = try await stores()
+        _ = try await stores()
+        let rotations = try await rotations()
         var rotated: [String] = []
-        for rotation in rotations(stores) where kinds.isEmpty || kinds.contains(rotation.name) {
+        for rotation in rotations where kinds.isEmpty || kinds.contains(rotation.name) {
             try await rotation.rotate()
             rotated.append(rotation.name)
         }
@@ -245,7 +248,7 @@ package struct Administration: Sendable {
             throw NacreError(
                 "admin.no_keys",
                 "There are no keys called \(missing) here; there are: "
-                    + "\(rotations(stores).map(\.name).joined(separator: ", ")).")
+                    + "\(rotations.map(\.name).joined(separator: ", ")).")
         }
         giveToOwner()
         return ["rotated": .array(rotated.map(JSONValue.string))]

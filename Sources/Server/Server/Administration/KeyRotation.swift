@@ -1,8 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
-import NacreCrypto
-import NacreProvider
 
 /// Keys that can be followed by new ones while the server runs.
 struct KeyRotation: Sendable {
@@ -12,11 +10,12 @@ struct KeyRotation: Sendable {
 }
 
 extension Administration {
-    /// What there is to rotate in this installation.
-    func rotations(_ stores: ServerStores) -> [KeyRotation] {
-        var result = [KeyRotation(name: "identity") { try stores.folder.rotateIdentity() }]
+    /// What there is to rotate in this installation. Running servers see the new keys in the database.
+    func rotations() async throws -> [KeyRotation] {
+        let server = try await NacreServer(configuration, log: log, time: time, random: random)
+        var result = [KeyRotation(name: "identity") { try await server.rotateIdentityKey() }]
         if configuration.provider.enabled {
-            result.append(KeyRotation(name: "provider") { try await provider(stores).rotateKeys() })
+            result.append(KeyRotation(name: "provider") { try await server.rotateProviderKeys() })
         }
         return result
     }

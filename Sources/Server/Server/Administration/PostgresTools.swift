@@ -76,5 +76,13 @@ struct PostgresTools: Sendable {
 
 extension ServerConfiguration {
     /// The address of the PostgreSQL database, where there is one.
-    var postgres: String? { nil }
+    var postgres: String? { isShared ? database : nil }
+
+    /// The path of a SQLite database that is not one of the data folder's own.
+    var databaseFile: String? { isShared ? nil : database }
+
+    /// Whether that database is the file `path`.
+    func isDatabase(_ path: String) -> Bool {
+        databaseFile.map { URL(filePath: $0).standardized.path == URL(filePath: path).standardized.path } ?? false
+    }
 }
