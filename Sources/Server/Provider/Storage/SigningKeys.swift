@@ -6,13 +6,7 @@ import NacreDatabase
 import NacreJOSE
 
 /// The provider's signing keys: made when first needed, sealed in the database, followed by a new one in time (PV-1).
-///
-/// Several nodes share the table: what is kept in memory is read again when somebody asks for the public keys, and
-/// before this node makes a key of its own.
 actor SigningKeys {
-    /// So long a key that another node made may go unused here.
-    private static let memory: Duration = .seconds(60)
-
     private struct Entry {
         let id: String
         let key: PrivateKey
@@ -27,7 +21,6 @@ actor SigningKeys {
     // Making an RSA key takes up to a second of computing.
     private let threads = WorkThreads(limit: 1)
     private var entries: [Entry] = []
-    private var loadedAt: Instant?
     private var making: [SignatureAlgorithm: Task<Void, any Error>] = [:]
 
     init(
@@ -51,10 +44,6 @@ actor SigningKeys {
         var loaded: [Entry] = []
         for row in rows {
             let id = try row.text("kid")
-            if let known = entries.first(where: { $0.id == id }) {
-                loaded.append(known)
-                continue
-            }
             let text: [UInt8]
             do { text = try sealing.open(try row.blob("sealed_key"), context: Self.context(id)) } catch {
                 throw NacreError(
@@ -68,24 +57,13 @@ actor SigningKeys {
                     created: try row.moment("created_at")))
         }
         entries = loaded
-        loadedAt = time.now
-    }
-
-    private func newest(_ algorithm: SignatureAlgorithm) -> Entry? {
-        entries.last { $0.key.algorithm == algorithm }
-    }
-
-    /// The newest key of `algorithm`, unless it is too old to sign.
-    private func current(_ algorithm: SignatureAlgorithm) -> Entry? {
-        newest(algorithm).flatMap { time.now - $0.created < lifetimes.signingKey ? $0 : nil }
     }
 
     /// The key that signs now; a new one when the last is too old.
     func signer(_ algorithm: SignatureAlgorithm) async throws -> (key: PrivateKey, id: String) {
-        if loadedAt.map({ time.now - $0 >= Self.memory }) ?? true { try await load() }
-        if current(algorithm) == nil { try await load() }
-        if current(algorithm) == nil { try await add(algorithm) }
-        guard let current = newest(algorithm) else {
+        let newest = entries.last { $0.key.algorithm == algorithm }
+        if newest.map({ time.now - $0.created >= lifetimes.signingKey }) ?? true { try await add(algorithm) }
+        guard let current = entries.last(where: { $0.key.algorithm == algorithm }) else {
             throw NacreError("provider.key", "There is no signing key; try again.")
         }
         return (current.key, current.id)
@@ -99,18 +77,12 @@ actor SigningKeys {
             let id = JSONWebKey.thumbprint(of: key.publicKey)
             let sealed = try sealing.seal(key.pem.utf8, context: Self.context(id), random: random)
             let now = time.now
-            let before = newest(algorithm)?.id
             try await store.database.write { sql in
-                let last = try sql.first(
-                    "SELECT kid FROM provider_key WHERE algorithm = $1 ORDER BY id DESC LIMIT 1",
-                    [.text(algorithm.rawValue)])
-                // Another node was faster: its key serves both.
-                guard last?["kid"].text == before else { return }  // guard: provider-key-race
-                try sql.execute(
+                _ = try sql.execute(
                     "INSERT INTO provider_key (kid, algorithm, sealed_key, created_at) VALUES ($1, $2, $3, $4)",
                     [.text(id), .text(algorithm.rawValue), .blob(sealed), SQLValue(now)])
             }
-            try await load()
+            entries.append(Entry(id: id, key: key, created: now))
         }
         making[algorithm] = task
         defer { making[algorithm] = nil }
@@ -118,9 +90,7 @@ actor SigningKeys {
     }
 
     /// What the world sees: of each algorithm the present key, and followed ones for a while.
-    func published() async throws -> JSONWebKeySet {
-        // An ID token of another node may be signed by a key that this one has not seen yet.
-        try await load()  // guard: provider-keys-shared
+    func published() -> JSONWebKeySet {
         let now = time.now
         let shown = entries.enumerated().filter { index, entry in
             let next = entries[(index + 1)...].first { $0.key.algorithm == entry.key.algorithm }
@@ -130,9 +100,8 @@ actor SigningKeys {
     }
 
     /// Every key there ever was: for ID tokens that come back as hints.
-    func all() async throws -> JSONWebKeySet {
-        try await load()
-        return JSONWebKeySet(entries.map { JSONWebKey($0.key.publicKey, id: $0.id) })
+    func all() -> JSONWebKeySet {
+        JSONWebKeySet(entries.map { JSONWebKey($0.key.publicKey, id: $0.id) })
     }
 
     private static func context(_ id: String) -> [UInt8] { Array("provider_key/\(id)".utf8) }
