@@ -92,18 +92,21 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
     + module(
-        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreSessions",
+            "NacreLimits", "NacreSessions",
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
+            "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",

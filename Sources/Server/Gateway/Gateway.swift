@@ -4,8 +4,9 @@ package import NacreCore
 package import NacreCrypto
 package import NacreDatabase
 package import NacreHTTP
+import NacreLimits
 package import NacreRouting
-import NacreSessions
+package import NacreSessions
 
 /// The gateway: sign-in through the system browser, sessions, and the way to the upstream.
 package struct Gateway: HTTPResponder {
@@ -14,14 +15,16 @@ package struct Gateway: HTTPResponder {
         package var database: Database
         /// Seals tokens at rest.
         package var sealing: SealingKey
-        /// Signs identities (ES256).
+        /// The first key that signs identities (ES256), where the database holds none yet.
         package var identityKey: PrivateKey
         /// To the identity provider.
         package var providerTransport: any HTTPTransport
-        /// To the upstream.
+        /// To the upstream; the time limits are its own.
         package var upstreamTransport: any HTTPTransport
         /// The web bundle, where one is served.
         package var bundle: StaticBundle?
+        /// Where people with a password are recognised (JW-1); without one `/api/token/obtain/` is not there.
+        package var credentials: (any CredentialMethod)?
         /// False while the server stops, so that no new work is sent here.
         package var isAccepting: @Sendable () -> Bool = { true }
         package var time: any TimeSource
@@ -58,8 +61,25 @@ package struct Gateway: HTTPResponder {
     /// Brings the tables up to date; call it once before the first request.
     package func prepare() async throws {
         try await core.sessions.prepare()
+        try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
+        try await core.identityKeys.prepare(first: core.parts.identityKey)
     }
+
+    /// The keys under the identity tokens.
+    package var identityKeys: IdentityKeys { core.identityKeys }
+
+    /// Closes WebSockets and event streams; without that a stop waits for them.
+    package func closeLiveConnections() { core.live.closeAll("stopping") }
+
+    /// How many WebSockets and event streams are open.
+    package var liveConnectionCount: Int { core.live.count }
+
+    /// Hears of sessions that end, in this process or another one while `followSessions` runs.
+    package var events: SessionEvents { core.sessions.events }
+
+    /// Brings the ends of sessions from other processes to `events` until the task is cancelled.
+    package func followSessions() async { await core.feed.run() }
 
     /// Removes what has expired; call it every few minutes.
     package func sweep() async throws {
@@ -71,6 +91,7 @@ package struct Gateway: HTTPResponder {
             try sql.execute(
                 "DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - PendingStore.lifetime)])
         }
+        try await core.identityKeys.maintain()
         if removed > 0 { core.parts.log.info("sessions.expired", ["count": JSONValue(removed)]) }
     }
 

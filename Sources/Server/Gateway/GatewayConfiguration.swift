@@ -15,12 +15,18 @@ package struct GatewayConfiguration: Sendable {
     package var version: String
     /// Schemes of apps that may sign in (HO-1); empty disables mobile sign-in.
     package var callbackSchemes: [String]
+    /// Links of the gateway that apps claim in place of their schemes (HO-14).
+    package var claimedLinks = ClaimedLinks()
     /// How long a one-time token lives (HO-4).
     package var tokenLifetime: Duration = .seconds(60)
     /// How many exchanges one client address may try in a minute (HO-6).
     package var exchangesPerMinute = 20
     /// How many sign-ins and sign-outs one client network may begin in a minute.
     package var departuresPerMinute = 60
+    /// How many refreshes and revocations of tokens one client network may ask for in a minute.
+    package var tokensPerMinute = 120
+    /// Tokens beside the cookie.
+    package var tokens = TokenPolicy()
     /// Further origins of web pages that may send unsafe requests with the session cookie and return here after sign-in.
     package var webOrigins: [Origin] = []
     /// Addresses of proxies whose `X-Forwarded-For` is believed.
@@ -33,6 +39,8 @@ package struct GatewayConfiguration: Sendable {
     package var sessions = SessionPolicy()
     /// The backend behind the gateway.
     package var upstream: UpstreamConfiguration?
+    /// After so long the key under the identity tokens is followed by a new one.
+    package var identityKeyAge: Duration = .seconds(90 * 86400)
 
     package init(
         publicOrigin: Origin, name: String = "Nacre", environment: String = "production", version: String = "0.1.0",
@@ -78,8 +86,18 @@ package struct UpstreamConfiguration: Sendable {
     package var anonymousPrefixes: [String] = []
     /// The `aud` of the identity token; its origin by default.
     package var audience: String
-    /// How long it may take to begin an answer.
-    package var timeLimit: Duration = .seconds(60)
+    /// Whether it sees the public origin in Host, instead of its own.
+    package var preservesHost = false
+    /// How pages and the gateway exchange the CSRF token.
+    package var csrf = CSRFStyle.gateway
+    /// The longest request body, in bytes; nil for any.
+    package var requestLimit: Int?
+    /// The longest answer, in bytes; nil for any.
+    package var responseLimit: Int?
+    /// How many WebSockets and event streams one session, or one client network without a session, may have open.
+    package var liveLimit = 32
+    /// How long a WebSocket may carry nothing either way.
+    package var webSocketIdle: Duration = .seconds(600)
 
     package init(origin: Origin, audience: String? = nil) {
         self.origin = origin

@@ -38,14 +38,17 @@ extension GatewayCore {
         }
     }
 
-    private func withSession(
-        _ request: HTTPRequest, _ body: (Session) -> HTTPResponse
+    func withSession(
+        _ request: HTTPRequest, _ body: (Session) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         let sender = try await gate.sender(of: request)
         guard case .session(let session, let cookie) = sender else { return gate.refusal(sender) }
-        var response = body(session)
-        response.fields["Vary"] = "Cookie"
+        guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: session-csrf
+        var response = try await body(session)
+        response.fields["Vary"] = gate.tokens == nil ? "Cookie" : "Cookie, Authorization"
         if let cookie { response.fields.append("Set-Cookie", cookie) }
+        let token = gate.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: parts.random)
+        if let token { response.fields.append("Set-Cookie", token) }
         return response
     }
 
@@ -64,9 +67,9 @@ extension GatewayCore {
     }
 
     /// `GET /.well-known/jwks.json`: the keys under the identity tokens.
-    func keys() -> HTTPResponse {
+    func keys() async -> HTTPResponse {
         HTTPResponse(
             fields: ["Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=300"],
-            body: .bytes(identity.keys.bytes))
+            body: .bytes(await identityKeys.published()))
     }
 }

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreLimits
 import NacreRouting
 import NacreSessions
 
@@ -14,9 +15,13 @@ struct GatewayCore: Sendable {
     let party: RelyingParty
     let pending: PendingStore
     let tokens: HandOffTokens
-    let exchanges: RateLimiter
-    let departures: RateLimiter
+    let limiter: SharedLimiter
+    let limits: GatewayLimits
+    let sessionTokens: SessionTokens
+    let feed: SessionEventFeed
     let identity: IdentityIssuer
+    let identityKeys: IdentityKeys
+    let live: LiveConnections
     let proxy: ReverseProxy?
 
     init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
@@ -29,24 +34,36 @@ struct GatewayCore: Sendable {
         party = RelyingParty(
             configuration.oidc, redirectURI: configuration.redirectURI, transport: parts.providerTransport,
             time: time, random: random)
+        let methods: [any AuthenticationMethod] = [OIDCMethod(party)] + [parts.credentials].compactMap { $0 }
         let keeper = SessionKeeper(
-            store: sessions, methods: [OIDCMethod(party)], time: time, log: parts.log.labelled("sessions"))
+            store: sessions, methods: methods, time: time, log: parts.log.labelled("sessions"))
+        sessionTokens = SessionTokens(
+            store: sessions, keeper: keeper, policy: configuration.tokens,
+            issuer: configuration.publicOrigin.description)
+        feed = SessionEventFeed(sessions, log: parts.log.labelled("sessions"))
         gate = SessionGate(
             keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),
-            window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins)
+            window: configuration.sessions.idle, origins: [configuration.publicOrigin] + configuration.webOrigins,
+            csrf: configuration.upstream?.csrf ?? .gateway,
+            tokens: configuration.tokens.presentations.isEmpty ? nil : sessionTokens)
         pending = PendingStore(database: parts.database, sealing: parts.sealing, time: time, random: random)
         tokens = HandOffTokens(
             database: parts.database, time: time, random: random, lifetime: configuration.tokenLifetime)
-        exchanges = RateLimiter(perMinute: configuration.exchangesPerMinute, time: time)
-        departures = RateLimiter(perMinute: configuration.departuresPerMinute, time: time)
-        let identity = IdentityIssuer(
-            key: parts.identityKey, issuer: configuration.publicOrigin.description, time: time, random: random)
-        self.identity = identity
-        let gate = gate
+        limiter = SharedLimiter(database: parts.database, time: time, log: parts.log.labelled("limits"))
+        limits = GatewayLimits(configuration)
+        identityKeys = IdentityKeys(
+            database: parts.database, sealing: parts.sealing, age: configuration.identityKeyAge, time: time,
+            random: random, log: parts.log.labelled("identity"))
+        identity = IdentityIssuer(
+            keys: identityKeys, issuer: configuration.publicOrigin.description, time: time, random: random)
+        live = LiveConnections(
+            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0)
+        let (gate, identity, live) = (gate, identity, live)
         proxy = configuration.upstream.map {
             ReverseProxy(
                 upstream: $0, publicOrigin: configuration.publicOrigin, transport: parts.upstreamTransport,
-                gate: gate, identity: identity, time: time, log: parts.log.labelled("upstream"))
+                gate: gate, identity: identity, live: live, time: time, random: random,
+                log: parts.log.labelled("upstream"))
         }
     }
 
@@ -55,6 +72,8 @@ struct GatewayCore: Sendable {
         Router { routes in
             routes.get("/api/v1.0/authenticate/") { try await authenticate($0, $1) }
             routes.get("/api/v1.0/callback/") { try await callback($0, $1) }
+            routes.get("/api/v1.0/initiate-login/") { try await initiateLogin($0, $1) }
+            routes.post("/api/v1.0/initiate-login/") { try await initiateLogin($0, $1) }
             routes.post("/api/v1.0/mobile/auth/exchange/") { try await exchange($0, $1) }
             routes.get("/api/v1.0/logout/") { try await logout($0, $1) }
             routes.get("/api/v1.0/logout-callback/") { try await logoutReturn($0, $1) }
@@ -63,9 +82,12 @@ struct GatewayCore: Sendable {
             routes.get("/api/v1.0/csrf/") { try await csrf($0, $1) }
             routes.get("/api/v1.0/config/") { request, _ in config() }
             routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
+            addSessions(&routes)
+            addTokens(&routes)
             routes.get("/healthz") { _, _ in .json(["status": "alive"]) }
             routes.get("/readyz") { _, _ in await ready() }
-            routes.get("/.well-known/jwks.json") { _, _ in keys() }
+            routes.get("/.well-known/jwks.json") { _, _ in await keys() }
+            addClaimedLinks(&routes)
             routes.fallback = { try await elsewhere($0, $1) }
         }
     }

@@ -42,6 +42,9 @@ extension [AuthenticationLevel] {
     /// What can be reached today: passwords alone.
     private static var available: Set<AuthenticationLevel.Factor> { [.password] }
 
+    /// The levels that can be reached today: `eidas2` is not among them as long as there is no second factor.
+    var reachable: [AuthenticationLevel] { filter { $0.factors.isSubset(of: Self.available) } }
+
     /// What `acr_values` demands. A higher level meets a lower one.
     func demand(_ values: [String]) -> LevelDemand {
         let known = indices.filter { values.contains(self[$0].name) }

@@ -3,7 +3,8 @@
 public import NacreCore
 import NacreCrypto
 public import NacreDatabase
-import NacreHTTP
+public import NacreHTTP
+import NacreLimits
 public import NacreRouting
 
 /// The embedded OpenID provider: for development, for small installations, and as the accounts' own front (PV-1 … PV-5).
@@ -26,6 +27,8 @@ public struct EmbeddedProvider: Sendable {
         let url = try WebURL(configuration.issuer)
         let store = ProviderStore(database: database)
         try await store.prepare()
+        let limiter = SharedLimiter(database: database, time: time, log: log.labelled("limits"))
+        try await limiter.prepare()
         let secret: [UInt8]
         if let given = configuration.secret {
             secret = given
@@ -39,7 +42,7 @@ public struct EmbeddedProvider: Sendable {
         core = ProviderCore(
             configuration: configuration, store: store, keys: keys,
             forms: try SealingKey(HKDFSHA256.derive(from: secret, info: "nacre provider forms")),
-            hasher: PasswordHasher(cost: configuration.passwordCost), time: time, random: random,
+            hasher: PasswordHasher(cost: configuration.passwordCost), limiter: limiter, time: time, random: random,
             log: log.labelled("provider"), basePath: basePath,
             cookies: ProviderCookies(isSecure: url.origin.scheme == "https"))
         router = Self.router(core)
@@ -53,11 +56,40 @@ public struct EmbeddedProvider: Sendable {
     /// Answers the provider's requests.
     public var responder: any HTTPResponder { router }
 
-    /// Follows the present signing keys by new ones at once; the old ones stay published for a day.
-    public func rotateKeys() async throws {
+    /// Follows the present signing keys by new ones (`nacre admin rotate-keys`). May be called in a process of its own
+    /// with the same database and secret: every node sees the new keys within half a minute.
+    ///
+    /// - Throws: `database.*`.
+    public func rotateKeys(_ reason: KeyRotation = .planned) async throws {
         for algorithm in Set(core.configuration.clients.map(\.idTokenAlgorithm)).union([.es256]) {
-            try await core.keys.add(algorithm)
+            try await core.keys.rotate(algorithm, reason)
         }
+        core.log.notice("keys.rotated", ["reason": .string("\(reason)")])
+    }
+
+    /// Tells clients of ended sessions (`ProviderClient.backchannelLogoutURI`) until the task is cancelled: at once, and
+    /// again for a day while a client does not answer. What is still to be told stands in the database, so a restart
+    /// loses nothing, and several processes may run this at the same time.
+    public func run(sendingThrough transport: any HTTPTransport) async {
+        let (rings, end) = core.bell.rings()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [core] in
+                // Also what another process noted, and what failed before.
+                while (try? await core.time.sleep(for: .seconds(5))) != nil { core.bell.ring() }
+                end()
+            }
+            for await _ in rings {
+                do { _ = try await deliverLogouts(through: transport) } catch {
+                    core.log.error("logout.sender_failed", ["error": .string("\(error)")])
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Tells clients whose turn it is; answers how many have heard it.
+    package func deliverLogouts(through transport: any HTTPTransport) async throws -> Int {
+        try await LogoutSender(core: core, transport: transport).deliver()
     }
 
     /// Adds a person who may sign in.

@@ -17,7 +17,11 @@ public struct ProviderClient: Sendable {
     public var redirectURIs: [String]
     /// Where a sign-out may lead back to: compared character for character.
     public var postLogoutRedirectURIs: [String] = []
-    /// The algorithm of its ID tokens.
+    /// Where it hears that a session is over (OpenID Connect Back-Channel Logout 1.0): https, or http on this machine.
+    /// Nil when it does not want to hear it. Only whoever configures the provider sets it, so it may well be an address of
+    /// a private network; it is called without following redirects.
+    public var backchannelLogoutURI: String?
+    /// The algorithm of its ID tokens, and of its logout tokens.
     public var idTokenAlgorithm: SignatureAlgorithm = .es256
 
     /// A client of these parts.
@@ -54,6 +58,12 @@ public struct ProviderClient: Sendable {
             guard uri.contains(":"), !uri.contains("#"), uri.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
                 throw fault("has a redirect address that is not an absolute URI without a fragment: \(uri)")
             }
+        }
+        guard let backchannelLogoutURI else { return }
+        let url = try? WebURL(backchannelLogoutURI)
+        // guard: provider-logout-uri
+        guard let url, !backchannelLogoutURI.contains("#"), url.origin.scheme == "https" || url.origin.isLoopback else {
+            throw fault("has a back-channel logout address that is neither https nor on this machine.")
         }
     }
 }

@@ -27,6 +27,9 @@ public struct ProviderConfiguration: Sendable {
     /// Defaults with these clients.
     public init(clients: [ProviderClient] = []) { self.clients = clients }
 
+    /// The clients that want to hear that a session is over.
+    var listeners: [String] { clients.filter { $0.backchannelLogoutURI != nil }.map(\.id) }
+
     func client(_ id: String) -> ProviderClient? { clients.first { $0.id == id } }
 
     /// - Throws: `provider.configuration` that says what is wrong.
@@ -68,14 +71,16 @@ public struct ProviderLifetimes: Sendable {
     public var form: Duration = .seconds(1800)
     /// When a signing key is followed by a new one.
     public var signingKey: Duration = .seconds(90 * 86_400)
-    /// How long a followed key stays published.
+    /// How long a new key is published before it signs, so that every node and every client has it by then.
+    public var keyLead: Duration = .seconds(600)
+    /// How long a followed key stays published after that.
     public var retiredKey: Duration = .seconds(86_400)
 
     /// The defaults.
     public init() {}
 }
 
-/// How many wrong passwords are taken before a 429. A device that signed this account in before has a count of its own,
+/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that signed this account in before has a count of its own,
 /// so that a stranger's guesses never lock its owner out.
 public struct ProviderThrottle: Sendable {
     /// Failures per address in one window.

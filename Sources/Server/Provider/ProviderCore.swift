@@ -4,6 +4,7 @@ import NacreCore
 import NacreCrypto
 import NacreHTTP
 import NacreJOSE
+import NacreLimits
 import NacreRouting
 
 /// What every endpoint of the provider works with.
@@ -14,12 +15,15 @@ struct ProviderCore: Sendable {
     /// Seals what forms carry.
     let forms: SealingKey
     let hasher: PasswordHasher
+    /// Counts tries of passwords, together with every other process.
+    let limiter: SharedLimiter
     let time: any TimeSource
     let random: any RandomSource
     let log: Log
     /// The path of the issuer, empty at the root.
     let basePath: String
     let cookies: ProviderCookies
+    let bell = LogoutBell()
 
     var issuer: String { configuration.issuer }
     var pages: ProviderPages { ProviderPages(basePath: basePath, isDevelopment: configuration.isDevelopment) }
@@ -44,6 +48,12 @@ struct ProviderCore: Sendable {
     // The browser's own cookie is part of the seal: a form fetched by somebody else does not work here (login CSRF).
     private static func context(_ purpose: String, _ browser: String) -> [UInt8] {
         Array("\(purpose)\n\(browser)".utf8)  // guard: provider-form-browser
+    }
+
+    /// Ends a session here, and sees to it that its clients hear of it.
+    func endSession(_ sid: String) async throws {
+        try await store.endSession(sid: sid, telling: configuration.listeners, now: time.now)
+        bell.ring()
     }
 
     /// The form fields of a POST, or nil when it is no form of a sane size.

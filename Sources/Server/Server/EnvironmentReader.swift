@@ -10,6 +10,7 @@ struct EnvironmentReader {
         "NACRE_DATABASE", "NACRE_DATABASE_FILE", "NACRE_SECRET", "NACRE_SECRET_FILE",
         "OIDC_RP_CLIENT_ID", "OIDC_RP_CLIENT_SECRET", "OIDC_RP_CLIENT_SECRET_FILE", "OIDC_RP_SCOPES",
         "OIDC_RP_SIGN_ALGO", "OIDC_AUTH_REQUEST_EXTRA_PARAMS", "MOBILE_AUTH_CALLBACK_SCHEMES",
+        "MOBILE_AUTH_CALLBACK_LINKS", "MOBILE_APPLE_APP_IDS", "MOBILE_ANDROID_APPS",
         "MOBILE_AUTH_TOKEN_TTL", "MOBILE_OTA_MANIFEST_URL", "SESSION_COOKIE_AGE", "SESSION_ABSOLUTE_AGE",
         "SESSION_REVALIDATE_AGE", "SESSION_GRACE_AGE",
     ]
@@ -47,6 +48,20 @@ struct EnvironmentReader {
             texts.count == items.count
         else { throw fault(name, "must be a JSON list of strings, such as [\"stmessages\"].") }
         return texts
+    }
+
+    /// A JSON object of lists of strings.
+    func lists(_ name: String) throws(NacreError) -> [String: [String]]? {
+        guard let text = text(name) else { return nil }
+        let wrong = fault(name, "must be a JSON object of lists, such as {\"org.example.app\": [\"AB:CD:…\"]}.")
+        guard let members = (try? JSONParser.parse(text))?.object else { throw wrong }
+        var result: [String: [String]] = [:]
+        for (name, value) in members {
+            guard let items = value.array, case let texts = items.compactMap(\.string), texts.count == items.count
+            else { throw wrong }
+            result[name] = texts
+        }
+        return result
     }
 
     /// A JSON object of strings.

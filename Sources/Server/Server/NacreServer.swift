@@ -42,7 +42,12 @@ public final class NacreServer: Sendable {
     private let log: Log
     private let time: any TimeSource
     private let accepting: AcceptingFlag
-    private let sweeper = Mutex<Task<Void, Never>?>(nil)
+    /// Those of the gateway's listener, so that a request and its way to the upstream stay on one thread.
+    private let loops: EventLoops
+    private let upstream: LoopTransport
+    private let provider: EmbeddedProvider?
+    private let logoutTransport: any HTTPTransport
+    private let background = Mutex<[Task<Void, Never>]>([])
 
     /// Opens the data folder, brings databases up to date and puts everything together; nothing listens yet.
     ///
@@ -64,6 +69,9 @@ public final class NacreServer: Sendable {
                 folder, secret: configuration.secret, sharedBy: database, time: time, random: random)
             : try ServerKeys(folder, secret: configuration.secret, random: random)
         let outbound = CurlTransport()
+        let listening = try configuration.listener()
+        loops = try EventLoops(count: listening.loops)
+        upstream = LoopTransport(configuration: configuration.upstreamTransport, loops: loops)
         var gatewayConfiguration = configuration.gateway
         var provider: EmbeddedProvider?
         var providerTransport: any HTTPTransport = outbound
@@ -80,7 +88,7 @@ public final class NacreServer: Sendable {
         }
         var gatewayParts = Gateway.Parts(
             database: database, sealing: keys.sealing, identityKey: keys.identity,
-            providerTransport: providerTransport, upstreamTransport: outbound,
+            providerTransport: providerTransport, upstreamTransport: upstream,
             bundle: try configuration.webPath.map { path throws(NacreError) in try StaticBundle(path: path) },
             time: time,
             random: random, log: log.labelled("gateway"))
@@ -91,7 +99,7 @@ public final class NacreServer: Sendable {
             Part(
                 name: "gateway", option: "listen.port", url: configuration.origin.description,
                 listener: HTTPListener(
-                    configuration: try configuration.listener(), responder: gateway, log: log.labelled("listener")))
+                    configuration: listening, responder: gateway, log: log.labelled("listener"), loops: loops))
         ]
         if let provider {
             let place = configuration.provider.listen
@@ -105,6 +113,9 @@ public final class NacreServer: Sendable {
                             .wrapping(provider.responder), log: log.labelled("listener"))))
         }
         self.parts = parts
+        self.provider = provider
+        // What the provider has to tell our own gateway needs no socket either, and no name that resolves here.
+        logoutTransport = OwnPlaceTransport(place: configuration.origin, responder: gateway, elsewhere: outbound)
     }
 
     /// Begins to listen, everywhere or nowhere.
@@ -125,16 +136,22 @@ public final class NacreServer: Sendable {
         }
         accepting.value = true
         let (gateway, time, log) = (gateway, time, log)
-        sweeper.withLock { sweeper in
-            sweeper = Task {
+        var tasks = [
+            Task { await gateway.followSessions() },
+            Task {
                 while !Task.isCancelled {
                     do { try await gateway.sweep() } catch {
                         log.error("server.sweep_failed", ["error": .string("\(error)")])
                     }
                     do { try await time.sleep(for: .seconds(600)) } catch { return }
                 }
-            }
+            },
+        ]
+        if let provider {
+            let transport = logoutTransport
+            tasks.append(Task { await provider.run(sendingThrough: transport) })
         }
+        background.withLock { [tasks] in $0 = tasks }
         for place in places { log.notice("server.listening", ["part": .string(place.name), "at": .string(place.url)]) }
         return places
     }
@@ -142,14 +159,40 @@ public final class NacreServer: Sendable {
     /// Says that it is not ready any more, lets running requests finish within the grace, and closes everything.
     public func stop() async {
         accepting.value = false
-        sweeper.withLock { $0.take() }?.cancel()
+        for task in background.withLock({ tasks in
+            defer { tasks = [] }
+            return tasks
+        }) {
+            task.cancel()
+        }
         log.notice("server.stopping")
+        gateway.closeLiveConnections()
         await withTaskGroup(of: Void.self) { group in
             for part in parts {
                 group.addTask { [configuration] in await part.listener.stop(grace: configuration.stopGrace) }
             }
         }
+        upstream.closeIdle()
+        loops.stop()
         log.notice("server.stopped")
+    }
+}
+
+/// Requests to our own origin go to the responder in this process, all others out.
+private struct OwnPlaceTransport: HTTPTransport {
+    let place: Origin
+    let responder: InProcessClient
+    let elsewhere: any HTTPTransport
+
+    init(place: Origin, responder: any HTTPResponder, elsewhere: any HTTPTransport) {
+        self.place = place
+        self.responder = InProcessClient(responder)
+        self.elsewhere = elsewhere
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let isOurs = request.scheme == place.scheme && request.authority == place.authority
+        return isOurs ? try await responder.send(request) : try await elsewhere.send(request)
     }
 }
 

@@ -28,20 +28,49 @@ extension ServerConfiguration {
         var result = GatewayConfiguration(
             publicOrigin: origin, name: name, environment: isDevelopment ? "development" : "production",
             version: Self.version, callbackSchemes: schemes, oidc: oidc)
+        // Checked when the settings were read.
+        result.claimedLinks = (try? claimedLinks()) ?? ClaimedLinks()
         result.tokenLifetime = tokenLifetime
         result.exchangesPerMinute = exchangesPerMinute
+        result.departuresPerMinute = departuresPerMinute
+        result.tokensPerMinute = tokensPerMinute
+        result.tokens.presentations = Set(tokens.presentations.compactMap(SessionPresentation.init(rawValue:)))
+        result.tokens.bearerIsJWT = tokens.bearer == "jwt"
+        result.tokens.bearerAge = tokens.bearerAge
+        result.tokens.accessAge = tokens.accessAge
+        result.tokens.retryWindow = tokens.retryWindow
+        result.tokens.fromCookie = tokens.fromCookie
         result.webOrigins = webOrigins
         result.trustedProxies = trustedProxies
         result.updateManifest = updateManifest
         result.sessions = SessionPolicy(
             idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.identityKeyAge = identityKeyAge
         result.upstream = upstream.map { upstream in
             var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)
             result.prefixes = upstream.prefixes
             result.anonymousPrefixes = upstream.anonymous
-            result.timeLimit = upstream.timeout
+            result.preservesHost = upstream.preserveHost
+            result.csrf = CSRFStyle(rawValue: upstream.csrf) ?? .gateway
+            result.requestLimit = upstream.maximumRequest
+            result.responseLimit = upstream.maximumResponse
+            result.liveLimit = upstream.maximumLive
+            result.webSocketIdle = upstream.webSocketIdle
             return result
         }
+        return result
+    }
+
+    /// How the upstream is spoken to.
+    var upstreamTransport: LoopTransport.Configuration {
+        var result = LoopTransport.Configuration()
+        guard let upstream else { return result }
+        result.connectTime = upstream.connectTimeout
+        result.headTime = upstream.timeout
+        result.stall = upstream.stall
+        result.kept = upstream.keepAlive
+        result.limits.headBytes = upstream.maximumHead
+        result.authorities = upstream.authorities
         return result
     }
 
@@ -50,6 +79,7 @@ extension ServerConfiguration {
             id: Self.embeddedClientID, secret: keys.embeddedClientSecret, name: name,
             redirectURIs: [gateway.redirectURI])
         client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
+        client.backchannelLogoutURI = "\(origin)/api/v1.0/backchannel-logout/"
         var result = ProviderConfiguration(clients: [client])
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment

@@ -32,7 +32,10 @@ extension ServerConfiguration {
         try readDatabase(&reader, file, environment, readFile)
         name = try reader.string("name") ?? name
         try readListen(&reader, file)
-        try readUpstream(&reader, environment)
+        try readUpstream(&reader, file, environment)
+        var identity = try reader.object("identity")
+        identityKeyAge = try identity?.integer("keyAge", in: 3600...315_360_000).map { .seconds($0) } ?? identityKeyAge
+        try identity?.finish()
         try readWeb(&reader, file)
         trustedProxies = try reader.strings("trustedProxies") ?? trustedProxies
         if let wrong = trustedProxies.first(where: { ClientNetwork.canonical($0) == nil }) {
@@ -43,6 +46,8 @@ extension ServerConfiguration {
         try readProvider(&reader)
         try readMobile(&reader, environment)
         try readSessions(&reader, environment)
+        try readTokens(&reader)
+        try readLimits(&reader)
         var updates = try reader.object("updates")
         let manifest = try updates?.string("manifest")
         updateManifest = environment.text("MOBILE_OTA_MANIFEST_URL") ?? manifest
@@ -101,8 +106,34 @@ extension ServerConfiguration {
         try object.finish()
     }
 
+    /// How exchanges with the upstream go.
+    private static func readExchange(
+        _ upstream: inout Upstream, _ object: inout ConfigurationReader, _ file: String
+    ) throws(NacreError) {
+        func seconds(_ key: String, _ preset: Duration) throws(NacreError) -> Duration {
+            try object.integer(key, in: 1...86_400).map { .seconds($0) } ?? preset
+        }
+        func count(_ key: String, _ range: ClosedRange<Int64>) throws(NacreError) -> Int? {
+            try object.integer(key, in: range).map { Int($0) }
+        }
+        upstream.connectTimeout = try seconds("connectTimeout", upstream.connectTimeout)
+        upstream.stall = try seconds("stall", upstream.stall)
+        upstream.webSocketIdle = try seconds("webSocketIdle", upstream.webSocketIdle)
+        upstream.keepAlive = try count("keepAlive", 0...4096) ?? upstream.keepAlive
+        upstream.authorities = try object.string("authorities").map { path($0, besides: file) }
+        upstream.preserveHost = try object.bool("preserveHost") ?? upstream.preserveHost
+        upstream.maximumRequest = try count("maximumRequest", 0...Int64(Int32.max) * 1024)
+        upstream.maximumResponse = try count("maximumResponse", 0...Int64(Int32.max) * 1024)
+        upstream.maximumHead = try count("maximumHead", 1024...1_048_576) ?? upstream.maximumHead
+        upstream.maximumLive = try count("maximumLive", 0...65_536) ?? upstream.maximumLive
+        upstream.csrf = try object.string("csrf") ?? upstream.csrf
+        guard CSRFStyle(rawValue: upstream.csrf) != nil else {
+            throw object.fault("csrf", "must be gateway, django, rails or laravel.")
+        }
+    }
+
     private mutating func readUpstream(
-        _ reader: inout ConfigurationReader, _ environment: EnvironmentReader
+        _ reader: inout ConfigurationReader, _ file: String, _ environment: EnvironmentReader
     ) throws(NacreError) {
         func origin(_ text: String, _ key: String) throws(NacreError) -> Origin {
             do { return try Origin(text) } catch { throw reader.fault(key, "is wrong: \(error.message)") }
@@ -120,6 +151,7 @@ extension ServerConfiguration {
             }
             upstream.audience = try object.string("audience")
             upstream.timeout = try object.integer("timeout", in: 1...3600).map { .seconds($0) } ?? upstream.timeout
+            try Self.readExchange(&upstream, &object, file)
             try object.finish()
             self.upstream = upstream
         }
@@ -153,6 +185,7 @@ extension ServerConfiguration {
                 "(MOBILE_AUTH_CALLBACK_SCHEMES) has \"\(scheme)\"; a scheme has lower-case letters, digits, + - . "
                     + "and begins with a letter.")
         }
+        try readLinks(&object, reader, environment)
         let seconds = try object?.integer("tokenTTL", in: 5...600)
         tokenLifetime =
             try environment.seconds("MOBILE_AUTH_TOKEN_TTL", in: 5...600) ?? seconds.map { .seconds($0) }
@@ -160,6 +193,33 @@ extension ServerConfiguration {
         exchangesPerMinute =
             try object?.integer("exchangesPerMinute", in: 1...100_000).map { Int($0) } ?? exchangesPerMinute
         try object?.finish()
+    }
+
+    private mutating func readLinks(
+        _ object: inout ConfigurationReader?, _ reader: ConfigurationReader, _ environment: EnvironmentReader
+    ) throws(NacreError) {
+        for (scheme, value) in object?.value("links")?.object ?? [:] {
+            guard let link = value.string else { throw reader.fault("mobile.links", "must hold strings only.") }
+            links[scheme] = link
+        }
+        links = try environment.object("MOBILE_AUTH_CALLBACK_LINKS") ?? links
+        let apple = try object?.strings("appleApps")
+        appleApps = try environment.list("MOBILE_APPLE_APP_IDS") ?? apple ?? appleApps
+        for (package, value) in object?.value("androidApps")?.object ?? [:] {
+            guard let items = value.array, case let texts = items.compactMap(\.string), texts.count == items.count
+            else { throw reader.fault("mobile.androidApps", "must hold lists of fingerprints.") }
+            androidApps[package] = texts
+        }
+        androidApps = try environment.lists("MOBILE_ANDROID_APPS") ?? androidApps
+        try claimedLinks().validate(origin: origin, schemes: schemes)
+    }
+
+    /// What the gateway is told of the links that apps claim (HO-14).
+    func claimedLinks() throws(NacreError) -> ClaimedLinks {
+        var result = ClaimedLinks()
+        for (scheme, text) in links { result.links[scheme] = try WebURL(text) }
+        (result.appleApps, result.androidApps) = (appleApps, androidApps)
+        return result
     }
 
     private mutating func readSessions(

@@ -73,8 +73,51 @@ public struct ServerConfiguration: Sendable {
         public var anonymous: [String] = []
         /// `upstream.audience`: the `aud` of the identity token. Default: the origin.
         public var audience: String?
-        /// `upstream.timeout`, in seconds: how long an answer may take to begin. Default 60.
+        /// `upstream.timeout`, in seconds: how long an answer may take to begin, counted from the end of the upload. Default 60.
         public var timeout: Duration = .seconds(60)
+        /// `upstream.connectTimeout`, in seconds: how long connecting to it may take. Default 10.
+        public var connectTimeout: Duration = .seconds(10)
+        /// `upstream.stall`, in seconds: how long it may stand still inside a body, either way; event streams may be
+        /// silent. Default 60.
+        public var stall: Duration = .seconds(60)
+        /// `upstream.keepAlive`: how many unused connections to it each event loop keeps. Default 64; 0 keeps none.
+        public var keepAlive = 64
+        /// `upstream.authorities`: a PEM file of authorities for an https upstream. Default: the system's.
+        public var authorities: String?
+        /// `upstream.preserveHost`: whether it sees the public origin in Host. Default false: it sees its own.
+        public var preserveHost = false
+        /// `upstream.csrf`: under which names pages exchange the CSRF token, and what becomes of its own check: `gateway`,
+        /// `django`, `rails` or `laravel`. Default `gateway`.
+        public var csrf = "gateway"
+        /// `upstream.maximumRequest`, in bytes: longer request bodies are refused with 413. Default none.
+        public var maximumRequest: Int?
+        /// `upstream.maximumResponse`, in bytes: longer answers are not passed on. Default none.
+        public var maximumResponse: Int?
+        /// `upstream.maximumHead`, in bytes: the longest head of an answer. Default 65536.
+        public var maximumHead = 65_536
+        /// `upstream.maximumLive`: WebSockets and event streams that one session may have open. Default 32.
+        public var maximumLive = 32
+        /// `upstream.webSocketIdle`, in seconds: how long a WebSocket may carry nothing either way. Default 600.
+        public var webSocketIdle: Duration = .seconds(600)
+    }
+
+    /// Tokens beside the cookie, for bundles and clients that keep their own (JW-1).
+    public struct Tokens: Sendable {
+        /// `tokens.presentations`: `pair` (a short access token and a rotating refresh token) and `bearer` (one token).
+        /// Default none: `/api/token/…` and `Authorization` are the upstream's. Example `["pair"]`.
+        public var presentations: [String] = []
+        /// `tokens.bearer`: `opaque` (lives and slides with its session) or `jwt`. Default `opaque`.
+        public var bearer = "opaque"
+        /// `tokens.bearerAge`, in seconds: how long a bearer token that is a JWT lives. Default 12 hours.
+        public var bearerAge: Duration = .seconds(12 * 3600)
+        /// `tokens.accessAge`, in seconds: how long an access token of a pair lives. Default 300.
+        public var accessAge: Duration = .seconds(300)
+        /// `tokens.retryWindow`, in seconds: for so long a refresh token that was just used is answered like the first
+        /// time, for clients whose network lost the answer. Default 0: every second use ends the session.
+        public var retryWindow: Duration = .zero
+        /// `tokens.fromCookie`: whether a page with a session cookie may fetch tokens at
+        /// `/api/v1.0/sessions/tokens/`. Default false.
+        public var fromCookie = false
     }
 
     /// `NACRE_ENV`: `production` (default) or `development`, which fills in what a developer's machine needs.
@@ -91,6 +134,9 @@ public struct ServerConfiguration: Sendable {
     /// `data`, `NACRE_DATA`: the folder for databases and keys, made for this user alone. Needed in production.
     /// Default in development `.nacre`. Example `/var/lib/nacre`.
     public var data: String
+    /// `identity.keyAge`, in seconds: after so long the key under the identity tokens is followed by a new one. Default 90
+    /// days.
+    public var identityKeyAge: Duration = .seconds(90 * 86400)
     /// `database`, `NACRE_DATABASE`, or a file by `databaseFile`, `NACRE_DATABASE_FILE`: the path of a SQLite file, or the URL of a
     /// PostgreSQL database that several nodes share. Default: files in the data folder.
     /// Example `postgres://nacre:PASSWORD@db.example.org/nacre?sslmode=verify-full`.
@@ -113,10 +159,26 @@ public struct ServerConfiguration: Sendable {
     /// `mobile.schemes`, `MOBILE_AUTH_CALLBACK_SCHEMES` (a JSON list): schemes of apps that may sign in; empty disables
     /// mobile sign-in. Default empty; in development `["stmessages"]`.
     public var schemes: [String] = []
+    /// `mobile.links`, `MOBILE_AUTH_CALLBACK_LINKS` (a JSON object): scheme → https link of the gateway that the app
+    /// claims; the hand-off goes there where the system has such links. Default none.
+    /// Example `{"stmessages": "https://mail.example.org/app"}`.
+    public var links: [String: String] = [:]
+    /// `mobile.appleApps`, `MOBILE_APPLE_APP_IDS` (a JSON list): the apps that may claim those links on Apple's systems,
+    /// for `/.well-known/apple-app-site-association`. Default none. Example `["A1B2C3D4E5.org.example.messages"]`.
+    public var appleApps: [String] = []
+    /// `mobile.androidApps`, `MOBILE_ANDROID_APPS` (a JSON object): package name → SHA-256 fingerprints of every
+    /// certificate that signs it, for `/.well-known/assetlinks.json`. Default none.
+    public var androidApps: [String: [String]] = [:]
     /// `mobile.tokenTTL`, `MOBILE_AUTH_TOKEN_TTL`, in seconds: how long a one-time token lives. Default 60.
     public var tokenLifetime: Duration = .seconds(60)
     /// `mobile.exchangesPerMinute`: exchanges that one client address may try. Default 20.
     public var exchangesPerMinute = 20
+    /// `limits.departuresPerMinute`: sign-ins and sign-outs that one client network may begin. Default 60.
+    public var departuresPerMinute = 60
+    /// `limits.tokensPerMinute`: refreshes and revocations of tokens that one client network may ask for. Default 120.
+    public var tokensPerMinute = 120
+    /// `tokens`.
+    public var tokens = Tokens()
     /// `sessions.cookieAge`, `SESSION_COOKIE_AGE`, in seconds: a session ends after so long without use. Default 30 days.
     public var cookieAge: Duration = .seconds(30 * 86400)
     /// `sessions.absoluteAge`, `SESSION_ABSOLUTE_AGE`, in seconds: a session ends after so long in any case. Default 365 days.

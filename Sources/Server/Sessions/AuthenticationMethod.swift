@@ -12,6 +12,12 @@ package protocol AuthenticationMethod: Sendable {
     func revalidate(_ session: Session) async -> Revalidation
 }
 
+/// A method to which the client itself brings what the person knows (JW-1).
+package protocol CredentialMethod: AuthenticationMethod {
+    /// The person of this address and password, or nil. An unknown address must cost the same time as a wrong password.
+    func authenticate(email: String, password: String) async throws -> Authentication?
+}
+
 /// What a method answers when it is asked again.
 package enum Revalidation: Sendable {
     /// Still welcome; these are the facts as of now.

@@ -36,6 +36,10 @@ package struct Session: Sendable {
     package let revalidateAt: Instant
     /// The session it was derived from; it ends with that one.
     package let parent: String?
+    /// What its client shows: a cookie, a bearer token, or a pair of tokens.
+    package let presentation: SessionPresentation
+    /// Before that the method is not asked again, because it could not be reached.
+    package let retryAt: Instant?
     /// The secret under its CSRF tokens.
     package let csrfSecret: [UInt8]
     /// Refresh and ID token, opened.
@@ -57,8 +61,10 @@ package struct SessionPolicy: Sendable {
     package var grace: Duration
     /// How often a use is written down. Default 5 minutes.
     package var touchInterval: Duration
-    /// How long after a failed attempt the method is not asked again. Default 60 seconds.
+    /// How long after a failed attempt the method is not asked again, by any process. Default 60 seconds.
     package var retryInterval: Duration
+    /// How long one process may take to ask the method while the others let the session be. Default 120 seconds.
+    package var claimInterval: Duration = .seconds(120)
 
     package init(
         idle: Duration = .seconds(30 * 86400), absolute: Duration = .seconds(365 * 86400),
@@ -72,4 +78,14 @@ package struct SessionPolicy: Sendable {
         self.touchInterval = touchInterval
         self.retryInterval = retryInterval
     }
+}
+
+/// How a client presents its session. Each session has one presentation and is found by no other.
+package enum SessionPresentation: String, Sendable, CaseIterable {
+    /// The `sessionid` cookie.
+    case cookie
+    /// One token in `Authorization: Bearer`, for as long as the session lives.
+    case bearer
+    /// A short access token and a rotating refresh token (JW-1).
+    case pair
 }

@@ -13,13 +13,16 @@ package enum SessionCheck: Sendable {
 }
 
 /// Checks handles: slides the window, and asks the method again when it is time, once at a time per session (HO-13).
+///
+/// When to ask again and who is asking stands in the row, so that several processes ask once as well.
 package actor SessionKeeper {
     private let store: SessionStore
     private let methods: [String: any AuthenticationMethod]
     private let time: any TimeSource
     private let log: Log
     private var running: [String: Task<SessionCheck, any Error>] = [:]
-    private var failedAt: [String: Instant] = [:]
+    /// Answers of a method that could not be stored: the old tokens in the row are spent, these must not be lost.
+    private var unsaved: [String: Authentication] = [:]
 
     package init(store: SessionStore, methods: [any AuthenticationMethod], time: any TimeSource, log: Log) {
         self.store = store
@@ -29,76 +32,124 @@ package actor SessionKeeper {
     }
 
     /// What this handle is worth now.
-    package nonisolated func check(_ handle: String) async throws -> SessionCheck {
-        guard let session = try await store.find(handle: handle) else { return .absent }
+    package nonisolated func check(
+        _ handle: String, as presentation: SessionPresentation = .cookie
+    ) async throws -> SessionCheck {
+        guard let session = try await store.find(handle: handle, as: presentation) else { return .absent }
+        return try await check(session)
+    }
+
+    /// What the session of this identifier is worth now, for a caller who has verified a token that names it.
+    package nonisolated func check(id: String, as presentation: SessionPresentation) async throws -> SessionCheck {
+        guard let session = try await store.find(id: id), session.presentation == presentation else {  // guard: session-kind
+            return .absent
+        }
+        return try await check(session)
+    }
+
+    private nonisolated func check(_ session: Session) async throws -> SessionCheck {
         let now = time.now
-        if now >= session.revalidateAt { return try await revalidated(session, handle: handle) }
+        if now >= session.revalidateAt { return try await revalidated(session) }
         guard now - session.lastSeenAt >= store.policy.touchInterval else {
             return .valid(session, renewsCookie: false)
         }
-        try await store.touch(session.id)
+        do {
+            try await store.touch(session.id)
+        } catch let error as NacreError where error.code.rawValue.hasPrefix("database.") {
+            // A database that is full, locked or read-only signs nobody out: the window slides at a later use.
+            log.warning("session.not_touched", ["session": .string(session.id), "error": .string(error.description)])
+            return .valid(session, renewsCookie: false)
+        }
         return .valid(session, renewsCookie: true)
     }
 
-    /// Every caller of one session waits for the same attempt, so that a rotated refresh token is used once.
-    private func revalidated(_ session: Session, handle: String) async throws -> SessionCheck {
-        if let task = running[session.id] { return try await task.value }
-        if let failed = failedAt[session.id], time.now - failed < store.policy.retryInterval {
-            return try await withinGrace(session)
+    private func revalidated(_ session: Session) async throws -> SessionCheck {
+        guard session.parent != nil else { return try await attempt(session) }
+        guard let root = try await store.root(of: session) else {
+            try await store.end(session.id, reason: "parent_ended")
+            return .absent
         }
-        let task = Task { try await self.revalidate(session.id, handle: handle) }
+        // The root's tokens speak for all that were derived from it.
+        var renewed = root
+        if time.now >= root.revalidateAt {
+            switch try await attempt(root) {
+            case .valid(let session, _): renewed = session
+            case .absent: return .absent
+            case .ended(let reason): return .ended(reason: reason)
+            }
+        }
+        guard time.now < renewed.revalidateAt else { return .valid(session, renewsCookie: false) }
+        try await store.follow(session.id, root: renewed)
+        try await store.touch(session.id)
+        guard let followed = try await store.find(id: session.id) else { return .absent }
+        return .valid(followed, renewsCookie: true)
+    }
+
+    /// Every caller of one session waits for the same attempt, so that a rotated refresh token is used once.
+    private func attempt(_ session: Session) async throws -> SessionCheck {
+        if let task = running[session.id] { return try await task.value }
+        if let retry = session.retryAt, time.now < retry { return try await withinGrace(session) }
+        let task = Task { try await self.revalidate(session.id) }
         running[session.id] = task
         defer { running[session.id] = nil }
         return try await task.value
     }
 
-    private func revalidate(_ id: String, handle: String) async throws -> SessionCheck {
-        // Read again: an attempt that just ended may have renewed it while this one waited for its turn.
-        guard let session = try await store.find(handle: handle), session.id == id else { return .absent }
-        guard time.now >= session.revalidateAt else { return .valid(session, renewsCookie: false) }
+    private func revalidate(_ id: String) async throws -> SessionCheck {
+        if let authentication = unsaved[id] { return try await save(id, authentication) }
+        guard let session = try await store.claim(id) else {
+            guard let session = try await store.find(id: id) else { return .absent }
+            // Another attempt just renewed it, or another process is at it: the session is let be for that long.
+            return .valid(session, renewsCookie: false)
+        }
         guard let method = methods[session.method] else {
-            try await store.end(id)
+            try await store.end(id, reason: "method_removed")
             return .ended(reason: "method_removed")
         }
         switch await method.revalidate(session) {
         case .renewed(let authentication):
-            failedAt[id] = nil
             guard authentication.issuer == session.issuer, authentication.subject == session.subject else {
-                try await store.end(id)
+                try await store.end(id, reason: "other_person")
                 log.warning("session.other_person", ["session": .string(id)])
                 return .ended(reason: "other_person")
             }
-            guard try await store.renew(id, authentication), let renewed = try await store.find(handle: handle) else {
-                return .absent
-            }
-            try await store.touch(id)
-            log.info("session.revalidated", ["session": .string(id)])
-            return .valid(renewed, renewsCookie: true)
+            return try await save(id, authentication)
         case .refused(let reason):
-            failedAt[id] = nil
-            try await store.end(id)
+            try await store.end(id, reason: reason)
             log.notice("session.refused", ["session": .string(id), "reason": .string(reason)])
             return .ended(reason: reason)
         case .unreachable(let error):
-            // Sessions that ended otherwise leave their entry behind; nobody asks for it any more.
-            if failedAt.count > 10_000 {
-                failedAt = failedAt.filter { time.now - $0.value < store.policy.retryInterval }
-            }
-            failedAt[id] = time.now
             log.warning(
                 "session.not_revalidated",
                 [
                     "session": .string(id), "error": .string(error.description),
                     "grace_until": JSONValue((session.revalidateAt + store.policy.grace).milliseconds),
                 ])
+            try await store.postpone(id)
             return try await withinGrace(session)
         }
     }
 
+    private func save(_ id: String, _ authentication: Authentication) async throws -> SessionCheck {
+        do {
+            let isThere = try await store.renew(id, authentication)
+            unsaved[id] = nil
+            guard isThere else { return .absent }
+        } catch {
+            // Kept until the database takes it; the caller is told that the server can store nothing.
+            if unsaved.count < 10_000 { unsaved[id] = authentication }  // guard: session-unsaved
+            log.error("session.not_stored", ["session": .string(id), "error": .string("\(error)")])
+            throw error
+        }
+        try await store.touch(id)
+        guard let renewed = try await store.find(id: id) else { return .absent }
+        log.info("session.revalidated", ["session": .string(id)])
+        return .valid(renewed, renewsCookie: true)
+    }
+
     private func withinGrace(_ session: Session) async throws -> SessionCheck {
         guard time.now < session.revalidateAt + store.policy.grace else {  // guard: session-grace
-            failedAt[session.id] = nil
-            try await store.end(session.id)
+            try await store.end(session.id, reason: "grace_over")
             return .ended(reason: "grace_over")
         }
         return .valid(session, renewsCookie: false)

@@ -37,7 +37,23 @@ enum SessionSchema {
             CREATE INDEX sessions_provider ON sessions (issuer, provider_session);
             CREATE INDEX sessions_parent ON sessions (parent);
             CREATE INDEX sessions_idle ON sessions (idle_expires_at);
-            """)
+            """),
+        // `handle` is the hash of what the client shows: the cookie, the bearer token, or the name of the refresh token.
+        Migration(
+            2,
+            """
+            ALTER TABLE sessions ADD COLUMN presentation TEXT NOT NULL DEFAULT 'cookie';
+            ALTER TABLE sessions ADD COLUMN previous_handle BYTEA;
+            ALTER TABLE sessions ADD COLUMN rotated_at BIGINT;
+            ALTER TABLE sessions ADD COLUMN retry_at BIGINT;
+            ALTER TABLE sessions ADD COLUMN claimed_until BIGINT;
+            CREATE INDEX sessions_end ON sessions (expires_at);
+            CREATE TABLE session_event (
+                row_id {id}, session TEXT NOT NULL, reason TEXT NOT NULL, created_at BIGINT NOT NULL);
+            CREATE INDEX session_event_created ON session_event (created_at);
+            CREATE TABLE session_key (
+                row_id {id}, kid TEXT NOT NULL UNIQUE, sealed_key BYTEA NOT NULL, created_at BIGINT NOT NULL);
+            """),
     ]
 }
 
@@ -59,6 +75,13 @@ extension Session {
         expiresAt = try row.moment("expires_at")
         revalidateAt = try row.moment("revalidate_at")
         parent = row["parent"].text
+        let kind = try row.text("presentation")
+        guard let presentation = SessionPresentation(rawValue: kind) else {
+            throw NacreError(
+                "session.presentation", "A session of the kind \"\(kind)\" is stored here; install the newer program.")
+        }
+        self.presentation = presentation
+        retryAt = row["retry_at"].moment
         csrfSecret = try row.blob("csrf")
         secrets = try SessionSecrets(bytes: sealing.open(row.blob("secrets"), context: Session.sealContext(id)))
     }

@@ -4,6 +4,9 @@ package import NacreCore
 package import NacreDatabase
 
 extension SessionStore {
+    /// How many rows one transaction of a sweep removes, so that nobody waits long behind it.
+    static let sweepBatch = 500
+
     /// The person's unexpired sessions, newest use first.
     package func list(issuer: String, subject: String) async throws -> [Session] {
         let now = time.now
@@ -14,58 +17,126 @@ extension SessionStore {
                     AND expires_at > $3 AND handle IS NOT NULL ORDER BY last_seen_at DESC, row_id DESC
                 """, [.text(issuer), .text(subject), SQLValue(now)])
         }
-        return try rows.map { row throws(NacreError) in try Session(row: row, sealing: sealing) }
+        return try rows.map { row throws(NacreError) in try session(row) }
     }
 
     /// Ends one session and those derived from it. Harmless when it has ended already.
     @discardableResult
-    package func end(_ id: String) async throws -> Int {
-        try await database.write { sql in
-            try sql.execute("DELETE FROM sessions WHERE id = $1 OR parent = $1", [.text(id)])
+    package func end(_ id: String, reason: String = "signed_out") async throws -> Int {
+        try await ended { now, sql in
+            try Self.remove("id = $1", [.text(id)], reason: reason, now: now, sql)
+        }
+    }
+
+    /// Ends the session of this identifier if it is this person's: what a list of sessions offers.
+    @discardableResult
+    package func end(_ id: String, of person: Session, reason: String = "ended_elsewhere") async throws -> Int {
+        try await ended { now, sql in
+            try Self.remove(
+                "id = $1 AND issuer = $2 AND subject = $3",  // guard: session-owner
+                [.text(id), .text(person.issuer), .text(person.subject)], reason: reason, now: now, sql)
         }
     }
 
     /// Ends every session of one session of the provider (back-channel logout, sign-out at the provider).
     @discardableResult
     package func end(issuer: String, providerSession: String) async throws -> Int {
-        try await database.write { sql in try Self.end(issuer: issuer, providerSession: providerSession, sql) }
+        try await ended { now, sql in
+            try Self.end(issuer: issuer, providerSession: providerSession, now: now, sql)
+        }
     }
 
-    /// The same as part of a larger transaction.
-    @discardableResult
+    /// The same as part of a larger transaction; the caller publishes what it answers when that is stored.
     package static func end(
-        issuer: String, providerSession: String, _ sql: any SQLConnection
-    ) throws(NacreError) -> Int {
-        try sql.execute(
-            """
-            DELETE FROM sessions WHERE (issuer = $1 AND provider_session = $2) OR parent IN
-                (SELECT id FROM sessions WHERE issuer = $1 AND provider_session = $2)
-            """, [.text(issuer), .text(providerSession)])
+        issuer: String, providerSession: String, now: Instant, _ sql: any SQLConnection
+    ) throws(NacreError) -> [SessionEnding] {
+        try remove(
+            "issuer = $1 AND provider_session = $2", [.text(issuer), .text(providerSession)], reason: "backchannel",
+            now: now, sql)
     }
 
     /// Ends every session of a person, except perhaps the one that asks (sign-out everywhere).
+    ///
+    /// The one that asks keeps those it came from: without them it would end as well.
     @discardableResult
-    package func end(issuer: String, subject: String, except kept: String? = nil) async throws -> Int {
-        try await database.write { sql in try Self.end(issuer: issuer, subject: subject, except: kept, sql) }
+    package func end(
+        issuer: String, subject: String, except kept: String? = nil, reason: String = "ended_elsewhere"
+    ) async throws -> Int {
+        try await ended { now, sql in
+            try Self.end(issuer: issuer, subject: subject, except: kept, reason: reason, now: now, sql)
+        }
     }
 
-    /// The same as part of a larger transaction.
-    @discardableResult
+    /// The same as part of a larger transaction; the caller publishes what it answers when that is stored.
     package static func end(
-        issuer: String, subject: String, except kept: String?, _ sql: any SQLConnection
-    ) throws(NacreError) -> Int {
-        try sql.execute(
-            "DELETE FROM sessions WHERE issuer = $1 AND subject = $2 AND id <> $3",
-            [.text(issuer), .text(subject), .text(kept ?? "")])
+        issuer: String, subject: String, except kept: String?, reason: String, now: Instant, _ sql: any SQLConnection
+    ) throws(NacreError) -> [SessionEnding] {
+        var chain: [String] = []
+        var next = kept
+        while let id = next, chain.count < 16, !chain.contains(id) {
+            chain.append(id)
+            next = try sql.first("SELECT parent FROM sessions WHERE id = $1", [.text(id)])?["parent"].text
+        }
+        let places = chain.indices.map { "$\($0 + 3)" }.joined(separator: ", ")
+        return try remove(
+            "issuer = $1 AND subject = $2" + (chain.isEmpty ? "" : " AND id NOT IN (\(places))"),
+            [.text(issuer), .text(subject)] + chain.map(SQLValue.text), reason: reason, now: now, sql)
     }
 
-    /// Removes what has expired; call it now and then.
+    private func ended(
+        _ body: @escaping @Sendable (Instant, any SQLConnection) throws -> [SessionEnding]
+    ) async throws -> Int {
+        let now = time.now
+        let endings = try await database.write { sql in try body(now, sql) }
+        // Only what is stored is told.
+        events.publish(endings)
+        return endings.count
+    }
+
+    /// Deletes the rows that meet `condition` and all that were derived from them, and writes each ending down for the
+    /// other processes.
+    static func remove(
+        _ condition: String, _ arguments: [SQLValue], reason: String, now: Instant, _ sql: any SQLConnection
+    ) throws(NacreError) -> [SessionEnding] {
+        var endings: [SessionEnding] = []
+        var parents = try sql.query("DELETE FROM sessions WHERE \(condition) RETURNING id", arguments)
+        var why = reason
+        while !parents.isEmpty {
+            var children: [SQLRow] = []
+            for row in parents {
+                let id = try row.text("id")
+                endings.append(SessionEnding(session: id, reason: why))
+                // guard: session-children
+                children += try sql.query("DELETE FROM sessions WHERE parent = $1 RETURNING id", [.text(id)])
+            }
+            parents = children
+            why = reason == "expired" ? reason : "parent_ended"
+        }
+        for ending in endings {
+            try sql.execute(
+                "INSERT INTO session_event (session, reason, created_at) VALUES ($1, $2, $3)",
+                [.text(ending.session), .text(ending.reason), SQLValue(now)])
+        }
+        return endings
+    }
+
+    /// Removes what has expired, some hundred rows in a transaction and some thousand in a call; call it every few minutes.
     @discardableResult
     package func removeExpired() async throws -> Int {
         let now = time.now
-        return try await database.write { sql in
-            try sql.execute(
-                "DELETE FROM sessions WHERE idle_expires_at <= $1 OR expires_at <= $1", [SQLValue(now)])
+        var total = 0
+        for _ in 0..<20 {
+            let count = try await ended { now, sql in
+                try Self.remove(
+                    """
+                    id IN (SELECT id FROM sessions WHERE idle_expires_at <= $1 OR expires_at <= $1
+                        LIMIT \(Self.sweepBatch))
+                    """, [SQLValue(now)], reason: "expired", now: now, sql)
+            }
+            total += count
+            if count < Self.sweepBatch { break }
         }
+        try await SessionEventFeed.sweep(database, now: now)
+        return total
     }
 }

@@ -66,7 +66,10 @@ public struct IDTokenVerifier: Sendable {
         return claims
     }
 
-    private func verificationKey(for header: JWSHeader) async throws -> JWSVerificationKey {
+    /// What a token with this header is verified with, also one that is no ID token.
+    ///
+    /// - Throws: `jose.algorithm` before anything is fetched, and what `JWKSCache` throws.
+    package func verificationKey(for header: JWSHeader) async throws -> JWSVerificationKey {
         if let sharedSecret, header.algorithm == "HS256" { return .sharedSecret(sharedSecret) }
         // Before any key is fetched: a header that names no usable algorithm must not cause traffic.
         let isKnown = SignatureAlgorithm(rawValue: header.algorithm) != nil  // guard: id-token-symmetric

@@ -7,8 +7,8 @@ public import NacreHTTP
 /// The published keys of one issuer, fetched when needed (HO-3).
 ///
 /// Kept for the answer's `max-age` (one minute to one day, ten minutes where it says nothing). An unknown `kid` fetches
-/// once more, at most every ten seconds however many tokens ask. Callers share one fetch. When the issuer does not
-/// answer, keys serve for one more hour.
+/// once more, at once where none did in the last ten seconds, and at most that often however many tokens ask. Callers
+/// share one fetch. When the issuer does not answer, keys serve for one more hour, and it is asked every ten seconds.
 public actor JWKSCache {
     private struct Entry {
         let set: JSONWebKeySet
@@ -26,7 +26,9 @@ public actor JWKSCache {
     private let transport: any HTTPTransport
     private let time: any TimeSource
     private var entry: Entry?
-    private var lastAttempt: Instant?
+    /// When an unknown key last caused a fetch, and how that fetch failed, if it did.
+    private var lastMiss: (moment: Instant, failure: (any Error)?)?
+    private var lastFailure: Instant?
     private var fetching: Task<Entry, any Error>?
 
     /// Keys that `url` publishes.
@@ -49,18 +51,32 @@ public actor JWKSCache {
             guard let key = try entry.set.key(for: header) else { throw unknown }
             return key
         }
-        let last = max(current.fetched, lastAttempt ?? current.fetched)
-        let mayFetch = time.now - last >= Self.refetchInterval || fetching != nil  // guard: jwks-rate-limit
-        guard mayFetch else { throw unknown }
-        guard let key = try await fetch().set.key(for: header) else { throw unknown }
+        // Not counted from the ordinary fetch: a provider may rotate in the moment after it, just before it signs.
+        let isDue = lastMiss.map { time.now - $0.moment >= Self.refetchInterval } ?? true
+        let mayFetch = isDue || fetching != nil  // guard: jwks-rate-limit
+        guard mayFetch else { throw lastMiss?.failure ?? unknown }
+        guard let key = try await fetchAfterMiss(isDue).set.key(for: header) else { throw unknown }
         return key
+    }
+
+    /// A failure is kept as long as the interval: until then nobody knows whether the key is a rotated or a made-up one.
+    private func fetchAfterMiss(_ isDue: Bool) async throws -> Entry {
+        let moment = time.now
+        if isDue { lastMiss = (moment, nil) }
+        do { return try await fetch() } catch {
+            if lastMiss?.moment == moment { lastMiss?.failure = error }
+            throw error
+        }
     }
 
     private func currentEntry() async throws -> Entry {
         guard let entry else { return try await fetch() }
         guard time.now >= entry.freshUntil else { return entry }
+        let isGrace = time.now < entry.freshUntil + Self.grace
+        // While the issuer does not answer, not everybody waits for it in turn.
+        if isGrace, let lastFailure, time.now - lastFailure < Self.refetchInterval { return entry }
         do { return try await fetch() } catch {
-            guard time.now < entry.freshUntil + Self.grace else { throw error }
+            guard isGrace else { throw error }
             return entry
         }
     }
@@ -69,11 +85,16 @@ public actor JWKSCache {
         if let fetching { return try await fetching.value }  // guard: jwks-single-flight
         let task = Task { [url, transport, time] in try await Self.load(url, transport, time) }
         fetching = task
-        lastAttempt = time.now
         defer { fetching = nil }
-        let loaded = try await task.value
-        entry = loaded
-        return loaded
+        do {
+            let loaded = try await task.value
+            entry = loaded
+            lastFailure = nil
+            return loaded
+        } catch {
+            lastFailure = time.now
+            throw error
+        }
     }
 
     private static func load(

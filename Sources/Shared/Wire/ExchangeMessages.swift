@@ -8,18 +8,31 @@ package struct ExchangeRequest: WireMessage, Equatable {
     package let token: String
     /// The PKCE verifier whose S256 challenge began the sign-in.
     package let codeVerifier: String
+    /// What the person calls the device; shown in the list of sessions.
+    package let device: String?
+    /// `cookie` (what is meant without it), `bearer` or `pair`.
+    package let presentation: String?
 
-    package init(token: String, codeVerifier: String) {
+    package init(token: String, codeVerifier: String, device: String? = nil, presentation: String? = nil) {
         self.token = token
         self.codeVerifier = codeVerifier
+        self.device = device
+        self.presentation = presentation
     }
 
     package init(json: JSONValue) throws(NacreError) {
         token = try json.requiredText("token")
         codeVerifier = try json.requiredText("code_verifier")
+        device = try json.optionalText("device")
+        presentation = try json.optionalText("presentation")
     }
 
-    package var json: JSONValue { ["token": .string(token), "code_verifier": .string(codeVerifier)] }
+    package var json: JSONValue {
+        var members: [String: JSONValue] = ["token": .string(token), "code_verifier": .string(codeVerifier)]
+        members["device"] = device.map(JSONValue.string)
+        members["presentation"] = presentation.map(JSONValue.string)
+        return .object(members)
+    }
 }
 
 /// The answer to it, beside `Set-Cookie: sessionid=…`.

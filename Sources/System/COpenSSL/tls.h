@@ -56,6 +56,44 @@ static inline SSL *nacre_ssl_accepting(SSL_CTX *context, BIO_METHOD *method, int
     return ssl;
 }
 
+// A client's context that demands a certificate under the authorities of a PEM file, or of the system; 0 when the file
+// cannot be used.
+static inline SSL_CTX *nacre_ssl_verifying_context(const char *authorities) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (!context) return 0;
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, 0);
+    int loaded = authorities ? SSL_CTX_load_verify_file(context, authorities) : SSL_CTX_set_default_verify_paths(context);
+    if (loaded == 1) return context;
+    SSL_CTX_free(context);
+    return 0;
+}
+
+// A client's session over a descriptor it does not own. The certificate must be this host's (a name or an address).
+static inline SSL *nacre_ssl_connecting(SSL_CTX *context, BIO_METHOD *method, int fd, const char *host, int is_address) {
+    SSL *ssl = SSL_new(context);
+    BIO *bio = ssl ? BIO_new(method) : 0;
+    int named = 0;
+    if (bio && is_address) named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+    if (bio && !is_address) named = SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+    if (named != 1) {
+        BIO_free(bio);
+        SSL_free(ssl);
+        return 0;
+    }
+    BIO_set_data(bio, (void *)(intptr_t)fd);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    static const unsigned char alpn[] = "\x08http/1.1";
+    SSL_set_alpn_protos(ssl, alpn, sizeof alpn - 1);
+    SSL_set_connect_state(ssl);
+    return ssl;
+}
+
 // RFC 7301: HTTP/1.1 if it is offered, else the alert that nothing fits.
 static int nacre_alpn_select(SSL *ssl, const unsigned char **out, unsigned char *length, const unsigned char *offered,
                              unsigned int count, void *context) {

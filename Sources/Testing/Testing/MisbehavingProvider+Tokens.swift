@@ -30,15 +30,23 @@ extension MisbehavingProvider {
             state.accessTokens[accessToken] = state.person
             state.refreshTokens[refreshToken] = grant
         }
+        if faults.contains(.rotatesBeforeSigning) { try rotateKeys() }
         let idToken = try self.idToken(nonce: grant.nonce, accessToken: accessToken, context: grant.context)
-        return .json([
-            "access_token": .string(accessToken), "token_type": "Bearer", "expires_in": 300,
+        var members: [String: JSONValue] = [
+            "access_token": .string(accessToken),
+            "token_type": faults.contains(.loudTokenType) ? "BEARER" : "Bearer",
             "refresh_token": .string(refreshToken), "id_token": .string(idToken),
-        ])
+        ]
+        if !faults.contains(.missingLifetime) { members["expires_in"] = 300 }
+        return .json(.object(members))
     }
 
     private func isClient(_ request: HTTPRequest, _ form: FormFields) -> Bool {
-        if form["client_id"] == clientID, form["client_secret"] == clientSecret { return true }
+        let methods = authenticationMethods
+        if form["client_id"] == clientID, form["client_secret"] == clientSecret {
+            return methods.contains("client_secret_post")
+        }
+        guard methods.contains("client_secret_basic") else { return false }
         let expected = PercentEncoding.encode(clientID) + ":" + PercentEncoding.encode(clientSecret)
         return request.fields["Authorization"] == "Basic " + Base64.encode(Array(expected.utf8))
     }
@@ -55,13 +63,18 @@ extension MisbehavingProvider {
         return grant
     }
 
+    private static let omissions: [(ProviderFault, [String])] = [
+        (.missingIssuer, ["iss"]), (.missingSubject, ["sub"]), (.missingAudience, ["aud"]), (.missingIssuedAt, ["iat"]),
+        (.missingExpiry, ["exp"]), (.bareIDToken, ["name", "email"]),
+    ]
+
     /// An ID token as the faults in force have it. `changing` may bend any claim further.
     public func idToken(
         nonce: String?, accessToken: String? = nil, context: String? = nil,
         changing change: (inout [String: JSONValue]) -> Void = { _ in }
     ) throws -> String {
         let (faults, person, key, session) = state.withLock { ($0.faults, $0.person, $0.keys[0], $0.sessionID) }
-        let now = time.now.seconds
+        let now = (time.now + clockOffset).seconds
         let (issued, ended) =
             faults.contains(.expired)
             ? (now - 720, now - 120) : faults.contains(.fromTheFuture) ? (now + 120, now + 720) : (now, now + 300)
@@ -71,6 +84,11 @@ extension MisbehavingProvider {
             "aud": .string(faults.contains(.wrongAudience) ? "another-client" : clientID),
             "iat": .integer(issued), "exp": .integer(ended), "auth_time": .integer(now), "sid": .string(session),
         ]
+        for (fault, names) in Self.omissions where faults.contains(fault) {
+            for name in names { claims[name] = nil }
+        }
+        if faults.contains(.secondaryAudience) { claims["aud"] = [.string(clientID), "another-client"] }
+        if faults.contains(.audienceAsList) { claims["aud"] = [.string(clientID)] }
         if faults.contains(.wrongAuthorizedParty) {
             claims["aud"] = [.string(clientID), "another-client"]
             claims["azp"] = "another-client"
@@ -79,7 +97,7 @@ extension MisbehavingProvider {
             claims["nonce"] = .string(faults.contains(.wrongNonce) ? "another-nonce" : nonce)
         }
         if let context, !faults.contains(.missingContext) { claims["acr"] = .string(context) }
-        if let accessToken {
+        if let accessToken, !faults.contains(.missingAccessTokenHash) {
             let token = faults.contains(.wrongAccessTokenHash) ? "another-token" : accessToken
             claims["at_hash"] = .string(IDTokenVerifier.accessTokenHash(token, algorithm: key.algorithm.rawValue))
         }
@@ -90,7 +108,7 @@ extension MisbehavingProvider {
     /// A back-channel logout token for the present session.
     public func logoutToken(changing change: (inout [String: JSONValue]) -> Void = { _ in }) throws -> String {
         let (faults, person, key, session) = state.withLock { ($0.faults, $0.person, $0.keys[0], $0.sessionID) }
-        let now = time.now.seconds
+        let now = (time.now + clockOffset).seconds
         var claims: [String: JSONValue] = [
             "iss": .string(issuer), "aud": .string(clientID), "iat": .integer(now), "exp": .integer(now + 120),
             "jti": .string(random.identifier()), "sub": .string(person.subject), "sid": .string(session),
@@ -100,7 +118,7 @@ extension MisbehavingProvider {
         return try sign(.object(claims), key: key, faults, type: "logout+jwt")
     }
 
-    private func sign(
+    func sign(
         _ claims: JSONValue, key: PrivateKey, _ faults: Set<ProviderFault>, type: String = "JWT"
     ) throws -> String {
         let keyID = JSONWebKey.thumbprint(of: key.publicKey)
@@ -119,6 +137,12 @@ extension MisbehavingProvider {
         if faults.contains(.wrongSignature) {
             return try JWS.sign(claims, with: try PrivateKey.generate(key.algorithm), keyID: keyID, type: type)
         }
-        return try JWS.sign(claims, with: key, keyID: keyID, type: type)
+        if faults.contains(.otherAlgorithm) {
+            let other = state.withLock { $0.others[0] }
+            return try JWS.sign(
+                claims, with: other, keyID: JSONWebKey.thumbprint(of: other.publicKey), type: type)
+        }
+        return try JWS.sign(
+            claims, with: key, keyID: faults.contains(.missingKeyID) ? nil : keyID, type: type)
     }
 }

@@ -25,6 +25,10 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
         var faults: Set<ProviderFault> = []
         var person = ProviderPerson()
         var keys: [PrivateKey] = []
+        /// Published beside them; `ProviderFault.otherAlgorithm` signs with the first.
+        var others: [PrivateKey] = []
+        var authenticationMethods = ["client_secret_basic", "client_secret_post"]
+        var clockOffset: Duration = .zero
         var codes: [String: Grant] = [:]
         var refreshTokens: [String: Grant] = [:]
         var accessTokens: [String: ProviderPerson] = [:]
@@ -57,7 +61,11 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
         self.time = time
         self.random = random
         let key = try PrivateKey.generate(algorithm)
-        state.withLock { $0.keys = [key] }
+        let other = try PrivateKey.generate(algorithm == .edDSA ? .es256 : .edDSA)
+        state.withLock { state in
+            state.keys = [key]
+            state.others = [other]
+        }
     }
 
     // MARK: What a test bends and reads
@@ -98,6 +106,21 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
         let key = try PrivateKey.generate(state.withLock { $0.keys[0].algorithm })
         state.withLock { $0.keys = [key] }
     }
+    /// Publishes one more key of the algorithm in use; it signs nothing.
+    public func publishAnotherKey() throws {
+        let key = try PrivateKey.generate(state.withLock { $0.keys[0].algorithm })
+        state.withLock { $0.others.append(key) }
+    }
+    /// What discovery names under `token_endpoint_auth_methods_supported`; nothing else is accepted.
+    public var authenticationMethods: [String] {
+        get { state.withLock { $0.authenticationMethods } }
+        set { state.withLock { $0.authenticationMethods = newValue } }
+    }
+    /// How far the clock under this provider's tokens is ahead.
+    public var clockOffset: Duration {
+        get { state.withLock { $0.clockOffset } }
+        set { state.withLock { $0.clockOffset = newValue } }
+    }
     /// Makes every refresh token worthless.
     public func revokeRefreshTokens() { state.withLock { $0.refreshTokens = [:] } }
 
@@ -121,24 +144,30 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
             return .html("<!doctype html><title>Proxy error</title>", policy: "default-src 'none'")
         }
         switch request.path {
-        case "/.well-known/openid-configuration": return .json(discovery)
-        case "/jwks": return keysAnswer()
+        case "/.well-known/openid-configuration": return .json(discovery(faults))
+        case "/jwks":
+            if faults.contains(.keysDown) {
+                throw NacreError("transport.unreachable", "The identity provider cannot be reached.")
+            }
+            return keysAnswer()
         case "/authorize": return authorizeAnswer(request, faults)
         case "/token":
             if faults.contains(.tokenEndpointDown) {
                 throw NacreError("transport.unreachable", "The identity provider cannot be reached.")
             }
             return try await tokenAnswer(request, faults)
-        case "/userinfo": return userInfoAnswer(request)
-        case "/logout": return logoutAnswer(request)
+        case "/userinfo": return try userInfoAnswer(request, faults)
+        case "/logout": return logoutAnswer(request, faults)
         default: return .failure(.notFound, code: "not_found", message: "There is nothing here.")
         }
     }
 
-    private var discovery: JSONValue {
-        let (pkce, responseIssuer) = state.withLock { ($0.advertisesPKCE, $0.advertisesResponseIssuer) }
+    private func discovery(_ faults: Set<ProviderFault>) -> JSONValue {
+        let (pkce, responseIssuer, methods) = state.withLock {
+            ($0.advertisesPKCE, $0.advertisesResponseIssuer, $0.authenticationMethods)
+        }
         var members: [String: JSONValue] = [
-            "issuer": .string(issuer),
+            "issuer": .string(faults.contains(.discoveryOfAnother) ? "http://evil.test" : issuer),
             "authorization_endpoint": .string(issuer + "/authorize"),
             "token_endpoint": .string(issuer + "/token"),
             "userinfo_endpoint": .string(issuer + "/userinfo"),
@@ -147,7 +176,7 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
             "response_types_supported": ["code"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["ES256", "RS256", "EdDSA"],
-            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+            "token_endpoint_auth_methods_supported": .array(methods.map(JSONValue.string)),
         ]
         if pkce { members["code_challenge_methods_supported"] = ["S256"] }
         if responseIssuer { members["authorization_response_iss_parameter_supported"] = true }
@@ -155,7 +184,7 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
     }
 
     private func keysAnswer() -> HTTPResponse {
-        let keys = state.withLock { $0.keys }
+        let keys = state.withLock { $0.keys + $0.others }
         var response = HTTPResponse.json(JSONWebKeySet(keys.map { JSONWebKey($0.publicKey) }).json)
         response.fields["Cache-Control"] = "max-age=300"
         return response
@@ -180,14 +209,16 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
             state.withLock { $0.codes[code] = grant }
             answer.append("code", code)
         }
-        if let value = query["state"] { answer.append("state", faults.contains(.wrongState) ? "other" : value) }
-        if advertisesResponseIssuer {
+        if let value = query["state"], !faults.contains(.missingState) {
+            answer.append("state", faults.contains(.wrongState) ? "other" : value)
+        }
+        if advertisesResponseIssuer, !faults.contains(.missingResponseIssuer) {
             answer.append("iss", faults.contains(.wrongResponseIssuer) ? "http://evil.test" : issuer)
         }
         return .redirect(to: redirect + (redirect.contains("?") ? "&" : "?") + answer.encoded)
     }
 
-    private func logoutAnswer(_ request: HTTPRequest) -> HTTPResponse {
+    private func logoutAnswer(_ request: HTTPRequest, _ faults: Set<ProviderFault>) -> HTTPResponse {
         let query = FormFields(decoding: request.query ?? "") ?? FormFields()
         state.withLock { state in
             state.isSignedIn = false
@@ -197,18 +228,24 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
         guard let target = query["post_logout_redirect_uri"] else {
             return .html("<!doctype html><title>Signed out</title>", policy: "default-src 'none'")
         }
-        let suffix = query["state"].map { "?state=" + PercentEncoding.encode($0) } ?? ""
+        let back = faults.contains(.logoutWrongState) ? "another-state" : query["state"]
+        let stated = faults.contains(.logoutMissingState) ? nil : back
+        let suffix = stated.map { "?state=" + PercentEncoding.encode($0) } ?? ""
         return .redirect(to: target + suffix)
     }
 
-    private func userInfoAnswer(_ request: HTTPRequest) -> HTTPResponse {
+    private func userInfoAnswer(_ request: HTTPRequest, _ faults: Set<ProviderFault>) throws -> HTTPResponse {
         let token = request.fields["Authorization"]?.split(separator: " ").last.map(String.init) ?? ""
         guard let person = state.withLock({ $0.accessTokens[token] }) else {
             return HTTPResponse(status: .unauthorized, fields: ["WWW-Authenticate": "Bearer error=\"invalid_token\""])
         }
-        return .json([
-            "sub": .string(person.subject), "name": .string(person.name), "email": .string(person.email),
-            "email_verified": true,
-        ])
+        var members: [String: JSONValue] = [
+            "sub": .string(faults.contains(.userInfoOfAnother) ? "sub-mallory" : person.subject),
+            "name": .string(person.name), "email": .string(person.email), "email_verified": true,
+        ]
+        guard faults.contains(.userInfoSigned) else { return .json(.object(members)) }
+        (members["iss"], members["aud"]) = (.string(issuer), .string(clientID))
+        let signed = try sign(.object(members), key: state.withLock { $0.keys[0] }, [])
+        return HTTPResponse(fields: ["Content-Type": "application/jwt"], body: .text(signed))
     }
 }

@@ -48,6 +48,50 @@ public enum ProviderFault: Hashable, Sendable, CaseIterable {
     case wrongResponseIssuer
     /// The `state` that comes back is another.
     case wrongState
+    /// No `state` comes back.
+    case missingState
+    /// The RFC 9207 parameter `iss` is announced but does not come.
+    case missingResponseIssuer
+    /// The ID token names no issuer.
+    case missingIssuer
+    /// The ID token names nobody.
+    case missingSubject
+    /// The ID token is for nobody.
+    case missingAudience
+    /// The ID token does not say when it was issued.
+    case missingIssuedAt
+    /// The ID token does not say when it ends.
+    case missingExpiry
+    /// The ID token is for us and another client, without `azp`.
+    case secondaryAudience
+    /// The ID token's `aud` is a list with our name alone: unusual, and right.
+    case audienceAsList
+    /// The ID token has no `at_hash`: right in the code flow.
+    case missingAccessTokenHash
+    /// The ID token says nothing about the person but `sub`: right, userinfo says the rest.
+    case bareIDToken
+    /// Tokens name no key (`kid`).
+    case missingKeyID
+    /// Tokens are signed by a published key of another algorithm (EdDSA).
+    case otherAlgorithm
+    /// The keys rotate between the request and each signature.
+    case rotatesBeforeSigning
+    /// Only the key set does not answer.
+    case keysDown
+    /// Userinfo tells of another person.
+    case userInfoOfAnother
+    /// Userinfo is a signed token: unusual, and right.
+    case userInfoSigned
+    /// The discovery document names another issuer.
+    case discoveryOfAnother
+    /// The token answer's `token_type` is written `BEARER`: right.
+    case loudTokenType
+    /// The token answer has no `expires_in`: right.
+    case missingLifetime
+    /// The sign-out comes back with another `state`.
+    case logoutWrongState
+    /// The sign-out comes back without `state`.
+    case logoutMissingState
 }
 
 /// The person that `MisbehavingProvider` signs in.

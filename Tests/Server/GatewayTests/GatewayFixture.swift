@@ -25,12 +25,12 @@ final class GatewayFixture: Sendable {
     private let configuration: GatewayConfiguration
 
     init(
-        random seed: UInt64 = 11, bundle: StaticBundle? = nil,
+        random seed: UInt64 = 11, bundle: StaticBundle? = nil, algorithm: SignatureAlgorithm = .es256,
         configure: (inout GatewayConfiguration) throws -> Void = { _ in }
     ) async throws {
         let time = ManualTime()
         self.time = time
-        provider = try MisbehavingProvider(time: time)
+        provider = try MisbehavingProvider(algorithm: algorithm, time: time)
         database = try await TestDatabase.make(time: time)
         var oidc = OIDCConfiguration(
             issuer: provider.issuer, clientID: provider.clientID, clientSecret: provider.clientSecret)
@@ -88,17 +88,6 @@ final class GatewayFixture: Sendable {
         let answer = try await app.exchange(token: token, verifier: verifier)
         #expect(answer.status == .ok)
         return (app, try ExchangeResponse(body: try await answer.body.collect(upTo: 4096)).csrfToken)
-    }
-}
-
-/// Waits for what another task does.
-///
-/// - Throws: `test.never` when it has not happened after twenty seconds.
-func until(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while !condition() {
-        guard ContinuousClock.now < end else { throw NacreError("test.never", "What was waited for never happened.") }
-        await Task.yield()
     }
 }
 

@@ -49,6 +49,8 @@ import Testing
         arguments: [
             "X-Nacre-Identity", "x-nacre-user", "X_Nacre_User", "X-Remote-User", "X_REMOTE_USER", "Remote-User",
             "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "X.Nacre.User", "x~remote+user",
+            "X_Forwarded_For", "x-forwarded_proto", "True-Client-IP", "X-Original-URL", "Content_Length",
+            "Transfer_Encoding",
         ])
     func spoofed(name: String) async throws {
         let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/public/"] }
@@ -153,70 +155,140 @@ import Testing
         #expect(body["message"]?.string?.contains("inner detail") == false)
     }
 
-    @Test func `an upstream that never begins to answer is given up`() async throws {
+    @Test(
+        "a body that fails on its way up is answered as what it is",
+        arguments: [
+            ("socket.timeout", 408, "body_timeout"), ("http.body_incomplete", 400, "body_malformed"),
+            ("http.body_malformed", 400, "body_malformed"), ("http.body_too_large", 413, "body_too_large"),
+        ])
+    func failingBody(code: String, status: Int, reason: String) async throws {
         let fixture = try await GatewayFixture()
-        let (app, _) = try await fixture.signedInApp()
-        let time = fixture.time
-        fixture.upstream.answer { _ in
-            try await time.sleep(for: .seconds(3600))
+        let (app, csrf) = try await fixture.signedInApp()
+        fixture.upstream.answer { request in
+            _ = try await request.body.collect(upTo: 1 << 20)
             return HTTPResponse()
         }
-        async let answer = app.send(.get, "/api/x")
-        while time.sleeperCount < 2 { await Task.yield() }
-        time.advance(by: .seconds(60))
-        #expect(try await answer.status == .gatewayTimeout)
+        let body = HTTPBody.stream(ByteStream { throw NacreError(.init(rawValue: code), "inner detail") }, length: nil)
+        let answer = try await app.send(.post, "/api/x", fields: ["X-CSRFToken": csrf], body: body)
+        #expect(answer.status.rawValue == status)
+        #expect(try await answer.json()["code"] == .string(reason))
+    }
+
+    @Test func `a request body beyond the limit is refused, announced or not`() async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.requestLimit = 10 }
+        let (app, csrf) = try await fixture.signedInApp()
+        fixture.upstream.answer { request in
+            HTTPResponse(body: .bytes(try await request.body.collect(upTo: 1 << 20)))
+        }
+        let announced = try await app.send(
+            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .bytes([UInt8](repeating: 1, count: 11)))
+        #expect(announced.status == .contentTooLarge)
+        #expect(fixture.upstream.requests.isEmpty)
+        let chunks = Mutex(3)
+        let stream = ByteStream {
+            let more = chunks.withLock { count in
+                count -= 1
+                return count >= 0
+            }
+            return more ? [1, 2, 3, 4] : nil
+        }
+        let streamed = try await app.send(
+            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(stream, length: nil))
+        #expect(streamed.status == .contentTooLarge)
+        let small = try await app.send(.post, "/api/x", fields: ["X-CSRFToken": csrf], body: .bytes([1, 2]))
+        #expect(small.status == .ok)
+    }
+
+    @Test func `an answer beyond the limit does not pass`() async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.responseLimit = 10 }
+        let (app, _) = try await fixture.signedInApp()
+        fixture.upstream.answer { _ in HTTPResponse(body: .bytes([UInt8](repeating: 1, count: 11))) }
+        let announced = try await app.send(.get, "/api/x")
+        #expect(announced.status == .badGateway)
+        #expect(try await announced.json()["code"] == "upstream.too_large")
+        fixture.upstream.answer { _ in HTTPResponse(body: .stream(ByteStream { [1, 2, 3, 4] }, length: nil)) }
+        let streamed = try await app.send(.get, "/api/x")
+        await #expect(throws: NacreError.self) { try await streamed.body.collect(upTo: 1 << 20) }
     }
 
     @Test(
-        "NB-6: an upload may take longer than the upstream may; its time counts from the end of the upload",
-        arguments: [(59, 200), (3600, 504)])
-    func slowUpload(seconds: Int, status: Int) async throws {
-        let fixture = try await GatewayFixture()
-        let (app, csrf) = try await fixture.signedInApp()
-        let time = fixture.time
-        let read = Mutex(0)
-        fixture.upstream.answer { request in
-            while try await request.body.stream.next() != nil { read.withLock { $0 += 1 } }
-            try await time.sleep(for: .seconds(seconds))
-            return HTTPResponse()
+        "redirects to the upstream's own address lead to ours",
+        arguments: [
+            ("http://upstream.test/a?b=c#d", "https://gateway.test/a?b=c#d"),
+            ("https://upstream.test:80/a", "https://gateway.test/a"),
+            ("http://gateway.test/a", "https://gateway.test/a"),
+            ("/relative?x", "/relative?x"), ("other", "other"),
+            ("https://elsewhere.test/a", "https://elsewhere.test/a"),
+            ("http://upstream.test.evil.test/", "http://upstream.test.evil.test/"),
+            ("http://gateway.test:8080/", "http://gateway.test:8080/"), ("//upstream.test/a", "//upstream.test/a"),
+        ])
+    func location(sent: String, seen: String) async throws {
+        let fixture = try await GatewayFixture {
+            $0.publicOrigin = try Origin("https://gateway.test")
+            $0.upstream?.anonymousPrefixes = ["/api/"]
         }
-        let pipe = BytePipe()
-        let asked = Mutex(0)
-        let slow = ByteStream {
-            asked.withLock { $0 += 1 }
-            return try await pipe.stream.next()
-        }
-        async let answer = app.send(
-            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(slow, length: nil))
-        for part in 1...3 {
-            // The upstream waits for the client, and the gateway's limit runs.
-            try await until { asked.withLock { $0 } >= part && time.sleeperCount >= 1 }
-            time.advance(by: .seconds(300))
-            try await pipe.write([1])
-        }
-        try await until { asked.withLock { $0 } >= 4 && time.sleeperCount >= 1 }
-        pipe.finish()
-        try await until { time.sleeperCount >= 2 }
-        time.advance(by: .seconds(min(seconds, 60)))
-        #expect(try await answer.status.rawValue == status)
-        #expect(read.withLock { $0 } == 3)
+        fixture.upstream.answer { _ in .redirect(to: sent) }
+        #expect(try await fixture.browser().send(.get, "/api/x").fields["Location"] == seen)
     }
 
-    @Test func `an upstream that stops taking an upload is given up`() async throws {
-        let fixture = try await GatewayFixture()
-        let (app, csrf) = try await fixture.signedInApp()
-        let time = fixture.time
-        fixture.upstream.answer { request in
-            _ = try await request.body.stream.next()
-            try await time.sleep(for: .seconds(3600))
-            return HTTPResponse()
+    @Test(
+        "hop-by-hop fields and those that Connection names stay on their hop, both ways",
+        arguments: [
+            "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade", "X-Named",
+            "Proxy-Authorization",
+        ])
+    func hopByHop(name: String) async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/"] }
+        fixture.upstream.answer { _ in
+            HTTPResponse(fields: ["Connection": "X-Named, close", name: "h2c", "X-Kept": "1"])
         }
-        let endless = ByteStream { [1] }
-        async let answer = app.send(
-            .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(endless, length: nil))
-        while time.sleeperCount < 2 { await Task.yield() }
-        time.advance(by: .seconds(60))
-        #expect(try await answer.status == .gatewayTimeout)
+        let answer = try await fixture.browser().send(
+            .get, "/api/x", fields: ["Connection": "x-named", name: "h2c", "X-Kept": "1", "Expect": "100-continue"])
+        let request = try #require(fixture.upstream.requests.first)
+        #expect(request.fields[name] == nil && request.fields["Expect"] == nil && request.fields["X-Kept"] == "1")
+        #expect(answer.fields[name] == nil && answer.fields["X-Kept"] == "1")
+    }
+
+    @Test func `a field of ours that Connection names is set all the same`() async throws {
+        let fixture = try await GatewayFixture()
+        let (app, _) = try await fixture.signedInApp()
+        _ = try await app.send(
+            .get, "/api/x", fields: ["Connection": "X-Nacre-Identity, X-Nacre-User, X-Forwarded-For"])
+        let request = try #require(fixture.upstream.requests.first)
+        #expect(request.fields["X-Nacre-Identity"] != nil && request.fields["X-Forwarded-For"] == "198.51.100.7")
+    }
+
+    @Test(
+        "a Set-Cookie of the upstream cannot become one of ours",
+        arguments: [
+            "sessionid=x", " sessionid =x", "\tsessionid=x; Path=/", "=sessionid=x", "sessionid", "nacre_rt_1=x",
+            "__Host-nacre_rt_1=x; Path=/; Secure",
+        ])
+    func plantedCookie(value: String) async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/"] }
+        fixture.upstream.answer { _ in HTTPResponse(fields: ["Set-Cookie": value]) }
+        #expect(try await fixture.browser().send(.get, "/api/x").fields.values("Set-Cookie") == [])
+    }
+
+    @Test func `Host is the upstream's own, or the public one where that is wanted`() async throws {
+        for preserved in [false, true] {
+            let fixture = try await GatewayFixture {
+                $0.upstream?.anonymousPrefixes = ["/api/"]
+                $0.upstream?.preservesHost = preserved
+            }
+            _ = try await fixture.browser().send(.get, "/api/x")
+            let request = try #require(fixture.upstream.requests.first)
+            #expect(request.authority == "upstream.test")
+            #expect(request.fields["Host"] == (preserved ? "gateway.test" : nil))
+            #expect(request.fields["X-Forwarded-Host"] == "gateway.test")
+        }
+    }
+
+    @Test func `a 101 that nobody asked for is no answer`() async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/"] }
+        fixture.upstream.answer { _ in HTTPResponse(status: .switchingProtocols) { _ in } }
+        let answer = try await fixture.browser().send(.get, "/api/x")
+        #expect(answer.status == .badGateway && answer.upgrade == nil)
     }
 
     @Test(

@@ -114,35 +114,6 @@ struct LogoutTests {
         #expect(try await world.browser().get("/logout?ui_locales=fr").text.contains("Vous êtes déconnecté"))
     }
 
-    @Test("PV-1: keys rotate: the new one signs, the old one stays published for a day and still proves a hint")
-    func keyRotation() async throws {
-        let world = try await ProviderWorld()
-        let (browser, tokens) = try await signedIn(world)
-        let old = try JWS(parsing: try #require(tokens["id_token"]?.string)).header.keyID
-        try await world.provider.rotateKeys()
-        let second = try await world.refresh(try #require(tokens["refresh_token"]?.string))
-        let new = try JWS(parsing: try #require(second.json["id_token"]?.string)).header.keyID
-        #expect(new != old)
-        _ = try await world.verify(try #require(tokens["id_token"]?.string))
-        _ = try await world.verify(try #require(second.json["id_token"]?.string))
-        world.time.advance(by: .seconds(86_400))
-        let keys = try await world.send(HTTPRequest(authority: "localhost:8902", target: "/jwks"))
-        let published = keys.json["keys"]?.array?.compactMap { $0["kid"]?.string } ?? []
-        #expect(published.contains(new ?? "") && !published.contains(old ?? ""))
-        let answer = try await browser.get(target(["id_token_hint": try #require(tokens["id_token"]?.string)]))
-        #expect(answer.text.contains("You are signed out"))
-    }
-
-    @Test("PV-1: a key that is ninety days old is followed by a new one by itself")
-    func keyAge() async throws {
-        let world = try await ProviderWorld()
-        let (_, tokens) = try await signedIn(world)
-        let old = try JWS(parsing: try #require(tokens["id_token"]?.string)).header.keyID
-        world.time.advance(by: .seconds(90 * 86_400))
-        let (_, later) = try await signedIn(world)
-        #expect(try JWS(parsing: try #require(later["id_token"]?.string)).header.keyID != old)
-    }
-
     @Test("PV-1: after a restart keys, sessions and tokens are there; with another secret the start says what to do")
     func restart() async throws {
         let world = try await ProviderWorld { $0.secret = [UInt8](repeating: 7, count: 32) }

@@ -54,16 +54,23 @@ struct RequestLogMiddleware: Middleware {
             ])
     }
 
+    /// Errors of the database that a second try would meet again.
+    private static let ownFaults = [
+        "database.statement", "database.misuse", "database.too_large", "database.column", "database.unique",
+        "database.constraint", "database.migration_newer",
+        "database.migration_changed",
+    ]
+
     private static func answer(to error: any Error, request: String) -> HTTPResponse {
         switch (error as? NacreError)?.code.rawValue {
         case "http.body_too_large":
             return .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
-        case "database.busy", "database.disk_full", "database.io", "database.unreachable", "database.timeout",
-            "database.read_only", "database.commit_unknown":
+        // Whatever the database cannot do: nothing was stored, nobody was signed out, the same request may be sent again.
+        case let code? where code.hasPrefix("database.") && !Self.ownFaults.contains(code):
             var response = HTTPResponse.failure(
                 .serviceUnavailable, code: "storage_unavailable",
                 message: "The server cannot store anything at the moment; try again shortly.")
-            response.fields["Retry-After"] = "2"
+            response.fields["Retry-After"] = "5"
             return response
         default:
             return .failure(

@@ -15,16 +15,23 @@ struct SessionGate: Sendable {
         case nobody(presented: Bool)
         /// The presented session has just ended.
         case ended(reason: String)
+        /// A bearer token that is worth nothing, or nothing any more.
+        case badToken
     }
-
-    static let tokenField = "X-CSRFToken"
 
     let keeper: SessionKeeper
     let cookie: SessionCookie
     let window: Duration
     let origins: [Origin]
+    var csrf = CSRFStyle.gateway
+    /// Where clients may present tokens. Without it `Authorization` is none of our business.
+    var tokens: SessionTokens?
 
     func sender(of request: HTTPRequest) async throws -> Sender {
+        if let tokens, let text = Self.bearer(request) {
+            guard case .valid(let session, _) = try await tokens.check(bearer: text) else { return .badToken }
+            return .session(session, cookie: nil)
+        }
         guard let handle = cookie.handle(in: request.fields.values("Cookie")) else {
             return .nobody(presented: false)
         }
@@ -36,13 +43,26 @@ struct SessionGate: Sendable {
         }
     }
 
+    /// The text after `Bearer` (RFC 6750 section 2.1), empty when there are several.
+    static func bearer(_ request: HTTPRequest) -> String? {
+        let texts = request.fields.values("Authorization").filter { $0.prefix(7).lowercased() == "bearer " }
+        guard let text = texts.first else { return nil }
+        return texts.count == 1 ? String(text.dropFirst(7)).trimmingSpaces() : ""
+    }
+
     /// Whether a request with this session's cookie was written by a page that may: it carries the session's CSRF token,
-    /// or the browser says that it comes from exactly one of our origins. Reading is always allowed.
+    /// or the browser says that it comes from exactly one of our origins. Reading is always allowed; opening a WebSocket is
+    /// no mere reading, although it is a GET: any page may open one, and browsers send our cookie with it.
     func isMeant(_ request: HTTPRequest, by session: Session) -> Bool {
-        guard request.method.isUnsafe else { return true }
-        let tokens = request.fields.values(Self.tokenField)
-        // guard: csrf-token
-        if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
+        // No browser sends a bearer token by itself: who wrote the request has it.
+        guard session.presentation == .cookie else { return true }  // guard: csrf-bearer
+        // guard: csrf-websocket
+        guard request.method.isUnsafe || WebSocketRequest.isUpgrade(request) else { return true }
+        for name in csrf.fields {
+            let tokens = request.fields.values(name)
+            // guard: csrf-token
+            if tokens.count == 1, CSRFToken.isValid(tokens[0], secret: session.csrfSecret) { return true }
+        }
         let stated = request.fields.values("Origin")
         return stated.count == 1 && origins.contains { $0.description == stated[0] }  // guard: csrf-origin
     }
@@ -53,6 +73,12 @@ struct SessionGate: Sendable {
     /// an answer that removed it all the same would sign the person out.
     func refusal(_ sender: Sender) -> HTTPResponse {
         var response: HTTPResponse
+        if case .badToken = sender {
+            response = .failure(
+                .unauthorized, code: "token_not_valid", message: "This token is not valid or has expired.")
+            response.fields["WWW-Authenticate"] = "Bearer error=\"invalid_token\""
+            return response
+        }
         if case .ended(let reason) = sender {
             response = .failure(
                 .unauthorized, code: "session.ended",

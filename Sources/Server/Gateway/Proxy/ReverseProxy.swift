@@ -6,125 +6,176 @@ import NacreRouting
 import NacreSessions
 
 /// Passes requests on to the upstream, both bodies streaming, with the identity of the session in front.
+///
+/// The time limits of an exchange are the transport's: it sees the bytes.
 struct ReverseProxy: Sendable {
     let upstream: UpstreamConfiguration
     let publicOrigin: Origin
     let transport: any HTTPTransport
     let gate: SessionGate
     let identity: IdentityIssuer
+    let live: LiveConnections
     let time: any TimeSource
+    let random: any RandomSource
     let log: Log
+
+    var cookies: OwnCookies { OwnCookies(session: gate.cookie.name, token: upstream.csrf.cookie) }
 
     /// Whether this path is the upstream's.
     func serves(_ path: String) -> Bool { upstream.prefixes.contains { path.hasPrefix($0) } }
 
     func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {
-        guard ProxyPath.isPlain(request.path) else {  // guard: proxy-path
+        let path = request.path
+        guard ProxyPath.isPlain(path) else {  // guard: proxy-path
             return .failure(.badRequest, code: "path.malformed", message: "The path of this request has dot segments.")
         }
-        guard request.fields.tokens("Upgrade").isEmpty else {
-            return .failure(
-                HTTPStatus(rawValue: 501), code: "upgrade.unsupported",
-                message: "This gateway does not pass WebSockets on yet; use server-sent events.")
-        }
+        if let limit = upstream.requestLimit, let length = request.body.length, length > limit { return Self.tooLarge }
+        let isWebSocket = WebSocketRequest.isUpgrade(request)
+        if isWebSocket, let fault = WebSocketRequest.fault(request) { return fault }
         let sender = try await gate.sender(of: request)
         var outgoing = request
-        prepare(&outgoing, context)
-        var renewal: String?
-        if case .session(let session, let cookie) = sender {
-            guard gate.isMeant(request, by: session) else { return SessionGate.csrfRefusal }  // guard: proxy-csrf
-            renewal = cookie
-            try identity.identify(session, to: upstream.audience, in: &outgoing.fields)
+        var session: Session?
+        var renewals: [String] = []
+        if case .session(let found, let cookie) = sender {
+            guard gate.isMeant(request, by: found) else { return SessionGate.csrfRefusal }  // guard: proxy-csrf
+            session = found
+            if let cookie { renewals.append(cookie) }
+            if !isWebSocket, let token = tokenCookie(request, found) { renewals.append(token) }
+            // A token of ours opens the session: the upstream gets the identity instead.
+            if found.presentation != .cookie { outgoing.fields["Authorization"] = nil }  // guard: own-bearer
         } else {
-            let isOpen = upstream.anonymousPrefixes.contains { request.path.hasPrefix($0) }
+            let isOpen = upstream.anonymousPrefixes.contains { path.hasPrefix($0) }
             guard isOpen else { return gate.refusal(sender) }  // guard: proxy-session
         }
-        var response = try await forward(outgoing)
-        if let renewal { response.fields.append("Set-Cookie", renewal) }
+        prepare(&outgoing, context, hasSession: session != nil)
+        if let session {
+            upstream.csrf.prepare(&outgoing, of: session)
+            try await identity.identify(session, to: upstream.audience, in: &outgoing.fields)
+        }
+        let exchange = Exchange(session: session, client: context.clientAddress, path: path)
+        var response =
+            isWebSocket ? try await open(outgoing, exchange) : try await forward(outgoing, exchange)
+        for renewal in renewals { response.fields.append("Set-Cookie", renewal) }
         return response
     }
 
-    private func prepare(_ request: inout HTTPRequest, _ context: RequestContext) {
+    /// What is known of a request on its way.
+    struct Exchange: Sendable {
+        let session: Session?
+        let client: String
+        let path: String
+
+        /// Who is counted for what stays open.
+        var owner: String { session?.id ?? "client \(ClientNetwork.name(of: client))" }
+    }
+
+    private func tokenCookie(_ request: HTTPRequest, _ session: Session) -> String? {
+        guard session.presentation == .cookie else { return nil }
+        return upstream.csrf.cookieField(for: request, session, secure: gate.cookie.secure, random: random)
+    }
+
+    private func prepare(_ request: inout HTTPRequest, _ context: RequestContext, hasSession: Bool) {
         request.fields.removeHopByHop()
-        request.fields.removeAll(where: IdentityIssuer.isOurs)
-        let cookies = CookieFields.text(request.fields.values("Cookie"), without: Self.isOurCookie)
-        request.fields["Cookie"] = cookies
-        request.fields["X-CSRFToken"] = nil
+        request.fields.removeAll(where: ReservedFields.contains)
+        request.fields["Cookie"] = cookies.outgoing(request.fields.values("Cookie"), hasSession: hasSession)
+        if upstream.preservesHost { request.fields.append("Host", publicOrigin.authority) }
         request.scheme = upstream.origin.scheme
         request.authority = upstream.origin.authority
-        request.fields["X-Forwarded-For"] = context.clientAddress
-        request.fields["X-Forwarded-Proto"] = publicOrigin.scheme
-        request.fields["X-Forwarded-Host"] = publicOrigin.authority
-        request.fields["X-Request-Id"] = context.id
+        request.fields.append("X-Forwarded-For", context.clientAddress)
+        request.fields.append("X-Forwarded-Proto", publicOrigin.scheme)
+        request.fields.append("X-Forwarded-Host", publicOrigin.authority)
+        request.fields.append("X-Request-Id", context.id)
+        request.body = BodyLimit.limited(request.body, to: upstream.requestLimit, code: "http.body_too_large")
     }
 
-    /// Our cookies open sessions: the upstream neither sees nor sets them.
-    static func isOurCookie(_ name: String) -> Bool {
-        // guard: own-cookies
-        name == "sessionid" || name.hasPrefix("nacre_") || name.hasPrefix("__Host-nacre_")
-    }
+    // MARK: Plain exchanges
 
-    private func forward(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func forward(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         do {
-            return cleaned(try await head(request))
-        } catch let error as NacreError {
-            log.warning("upstream.failed", ["path": .string(request.path), "error": .string(error.description)])
-            return Self.answer(to: error)
-        }
-    }
-
-    /// Waits for the head of the answer, for a time that counts from the end of the upload.
-    private func head(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let clock = UpstreamClock(time: time)
-        var request = request
-        request.body = clock.watching(request.body)
-        return try await withThrowingTaskGroup(of: HTTPResponse.self) { [request] group in
-            group.addTask { try await transport.send(request) }
-            group.addTask {
-                try await clock.wait(for: upstream.timeLimit)
-                throw NacreError("upstream.timeout", "The application takes too long to answer.")
+            let answer = try await transport.send(request)
+            // A 101 that nobody asked for has no place here.
+            guard answer.status.rawValue >= 200 else {  // guard: proxy-unasked-upgrade
+                throw NacreError("transport.protocol", "The upstream changed the protocol unasked.")
             }
-            defer { group.cancelAll() }
-            guard let response = try await group.next() else { throw CancellationError() }
-            return response
+            return try finished(answer, exchange)
+        } catch let error as NacreError {
+            return failed(error, exchange)
         }
     }
 
-    private func cleaned(_ upstream: HTTPResponse) -> HTTPResponse {
-        var response = upstream
-        response.fields.removeHopByHop()
-        response.fields.removeAll { $0.hasPrefix("x-nacre-") }
-        let cookies = response.fields.values("Set-Cookie").filter { cookie in
-            !Self.isOurCookie(cookie.prefix { $0 != "=" }.trimmingSpaces())
+    private func finished(_ answer: HTTPResponse, _ exchange: Exchange) throws(NacreError) -> HTTPResponse {
+        var response = cleaned(answer, hasSession: exchange.session != nil)
+        if let limit = upstream.responseLimit {
+            guard (response.body.length ?? 0) <= limit else {  // guard: response-limit
+                throw NacreError("upstream.too_large", "The answer is longer than \(limit) bytes.")
+            }
+            response.body = BodyLimit.limited(response.body, to: limit, code: "upstream.too_large")
         }
-        response.fields["Set-Cookie"] = nil
-        for cookie in cookies { response.fields.append("Set-Cookie", cookie) }
-        // A 101 that nobody asked for has no place here.
-        response.upgrade = nil
+        guard case .stream(let stream, _) = response.body,
+            response.fields["Content-Type"]?.lowercased().hasPrefix("text/event-stream") == true
+        else { return response }
+        guard let connection = live.begin(owner: exchange.owner, session: exchange.session) else {
+            return LiveConnections.refusal
+        }
+        let events = EventStream(stream, LiveConnectionHolder(connection))
+        response.body = .stream(events.stream, length: nil)
         return response
     }
 
-    private static func answer(to error: NacreError) -> HTTPResponse {
-        switch error.code.rawValue {
-        case "upstream.timeout", "transport.timeout":
-            .failure(
-                .gatewayTimeout, code: "upstream.timeout",
-                message: "The application behind this gateway takes too long to answer; try again shortly.")
-        case "transport.unreachable":
-            .failure(
-                .badGateway, code: "upstream.unreachable",
-                message: "The application behind this gateway cannot be reached; try again shortly.")
-        case "transport.tls":
-            .failure(
-                .badGateway, code: "upstream.tls",
-                message: "The application behind this gateway has no valid certificate.")
-        case "http.body_too_large":
-            .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
-        default:
-            .failure(
-                .badGateway, code: "upstream.protocol",
-                message: "The application behind this gateway gave no valid answer; try again shortly.")
+    private func failed(_ error: NacreError, _ exchange: Exchange) -> HTTPResponse {
+        log.warning("upstream.failed", ["path": .string(exchange.path), "error": .string(error.description)])
+        return Self.answer(to: error)
+    }
+
+    // MARK: WebSockets
+
+    private func open(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        guard let connection = live.begin(owner: exchange.owner, session: exchange.session) else {
+            return LiveConnections.refusal
         }
+        let holder = LiveConnectionHolder(connection)
+        var request = request
+        request.fields.append("Upgrade", "websocket")
+        do {
+            let answer = try await transport.send(request)
+            guard answer.status == .switchingProtocols, let tunnel = answer.upgrade else {
+                return try finished(answer, exchange)
+            }
+            var response = cleaned(answer, hasSession: exchange.session != nil)
+            response.fields.append("Upgrade", "websocket")
+            response.body = .none
+            response.upgrade = { [log, time, limit = upstream.webSocketIdle] client in
+                await Self.carry(client, through: tunnel, holder, idle: limit, time: time, log: log)
+            }
+            return response
+        } catch let error as NacreError {
+            return failed(error, exchange)
+        }
+    }
+
+    /// Until one side leaves, nothing has passed for too long, the session ends, or the server stops.
+    private static func carry(
+        _ client: any DuplexStream, through tunnel: @escaping @Sendable (any DuplexStream) async throws -> Void,
+        _ holder: LiveConnectionHolder, idle: Duration, time: any TimeSource, log: Log
+    ) async {
+        let watched = WatchedStream(client, time: time)
+        holder.connection.onClose { Task { await watched.close() } }
+        let isIdle = await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try? await tunnel(watched)
+                return false
+            }
+            group.addTask {
+                do { try await watched.untilIdle(for: idle) } catch { return false }  // guard: websocket-idle
+                await watched.close()
+                return true
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+        holder.connection.end()
+        let reason = holder.connection.reason ?? (isIdle ? "idle" : "left")
+        log.debug("websocket.closed", ["reason": .string(reason)])
     }
 }
 

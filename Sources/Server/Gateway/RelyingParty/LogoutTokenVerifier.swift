@@ -24,8 +24,9 @@ extension RelyingParty {
         guard type == "logout+jwt" || type == "application/logout+jwt" else {  // guard: logout-type
             throw refuse("logout_token.type", "The token is no logout token.")
         }
-        let key = try await signatures(metadata()).keys.key(for: jws.header)
-        let claims = try JWTClaims(parsing: jws.verifiedPayload(with: .publicKey(key)))
+        try checkAlgorithm(jws.header)  // guard: logout-algorithm
+        let key = try await verifier(metadata()).verificationKey(for: jws.header)
+        let claims = try JWTClaims(parsing: jws.verifiedPayload(with: key))
         guard claims.issuer == configuration.issuer else {  // guard: logout-issuer
             throw refuse("logout_token.issuer", "The logout token comes from another issuer.")
         }

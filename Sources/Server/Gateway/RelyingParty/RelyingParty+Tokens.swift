@@ -89,8 +89,9 @@ extension RelyingParty {
     ) async throws -> JSONValue {
         guard answer.type == "application/jwt" else { return try answer.object(from: endpoint) }
         let jws = try JWS(parsing: String(decoding: answer.body, as: UTF8.self))
-        let key = try await signatures(metadata).keys.key(for: jws.header)
-        let claims = try JWTClaims(parsing: jws.verifiedPayload(with: .publicKey(key)))
+        try checkAlgorithm(jws.header)
+        let key = try await verifier(metadata).verificationKey(for: jws.header)
+        let claims = try JWTClaims(parsing: jws.verifiedPayload(with: key))
         guard claims.issuer == nil || claims.issuer == configuration.issuer,
             claims.audience.isEmpty || claims.audience.contains(configuration.clientID)
         else { throw NacreError("oidc.userinfo", "The identity provider sent a profile for another client.") }

@@ -20,7 +20,7 @@ package actor RelyingParty {
     nonisolated let client: ProviderClient
     private nonisolated let metadataCache: MetadataCache
     private nonisolated let random: any RandomSource
-    private var verifiers: [WebURL: (verifier: IDTokenVerifier, keys: JWKSCache)] = [:]
+    private var verifiers: [WebURL: IDTokenVerifier] = [:]
 
     /// A client whose callback is at `redirectURI`.
     package init(
@@ -36,13 +36,13 @@ package actor RelyingParty {
 
     nonisolated func metadata() async throws -> ProviderMetadata { try await metadataCache.metadata() }
 
-    /// The tools to verify this provider's signatures, made once per key set address so that keys stay cached.
-    func signatures(_ metadata: ProviderMetadata) -> (verifier: IDTokenVerifier, keys: JWKSCache) {
+    /// What verifies this provider's signatures, made once per key set address so that keys stay cached.
+    func verifier(_ metadata: ProviderMetadata) -> IDTokenVerifier {
         if let known = verifiers[metadata.keysURL] { return known }
         let keys = JWKSCache(url: metadata.keysURL, transport: client.transport, time: client.time)
         let secret =
             configuration.signatureAlgorithm == "HS256" ? configuration.clientSecret.map { Array($0.utf8) } : nil
-        let made = (IDTokenVerifier(keys: keys, time: client.time, sharedSecret: secret), keys)
+        let made = IDTokenVerifier(keys: keys, time: client.time, sharedSecret: secret)
         verifiers[metadata.keysURL] = made
         return made
     }
@@ -51,17 +51,18 @@ package actor RelyingParty {
     nonisolated func claims(
         _ idToken: String, expecting expectation: IDTokenExpectation, _ metadata: ProviderMetadata
     ) async throws -> JWTClaims {
-        if let algorithm = configuration.signatureAlgorithm {
-            guard try JWS(parsing: idToken).header.algorithm == algorithm else {  // guard: configured-algorithm
-                throw NacreError(
-                    "jose.algorithm", "The ID token is not signed by \(algorithm), as OIDC_RP_SIGN_ALGO demands.")
-            }
-        }
-        return try await signatures(metadata).verifier.verify(idToken, expecting: expectation)
+        try checkAlgorithm(try JWS(parsing: idToken).header)  // guard: configured-algorithm
+        return try await verifier(metadata).verify(idToken, expecting: expectation)
     }
 
-    /// An authorization request under this `state`.
-    nonisolated func departure(state: String) async throws -> Departure {
+    /// Where one algorithm is configured, every token of this provider is signed by it.
+    nonisolated func checkAlgorithm(_ header: JWSHeader) throws(NacreError) {
+        guard let algorithm = configuration.signatureAlgorithm, header.algorithm != algorithm else { return }
+        throw NacreError("jose.algorithm", "The token is not signed by \(algorithm), as OIDC_RP_SIGN_ALGO demands.")
+    }
+
+    /// An authorization request under this `state`; `loginHint` tells the provider who is expected.
+    nonisolated func departure(state: String, loginHint: String? = nil) async throws -> Departure {
         let metadata = try await metadata()
         let nonce = random.token()
         let verifier = random.token()
@@ -81,9 +82,11 @@ package actor RelyingParty {
             let claims: JSONValue = ["id_token": ["acr": ["essential": true, "values": .array(values)]]]
             query.append("claims", claims.text)
         }
-        for (name, value) in configuration.extraParameters.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in configuration.extraParameters.sorted(by: { $0.key < $1.key })
+        where name != "login_hint" || loginHint == nil {
             query.append(name, value)
         }
+        if let loginHint { query.append("login_hint", loginHint) }
         let endpoint = metadata.authorizationEndpoint
         return Departure(
             location: "\(endpoint.origin)\(endpoint.path)?\(query.encoded)", nonce: nonce, verifier: verifier)

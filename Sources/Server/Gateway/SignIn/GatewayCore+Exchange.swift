@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreLimits
 import NacreRouting
 import NacreSessions
 import NacreWire
@@ -12,13 +13,8 @@ extension GatewayCore {
 
     /// `POST /api/v1.0/mobile/auth/exchange/` (HO-6): the one-time token against the session.
     func exchange(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let seconds = exchanges.wait(for: context.clientAddress) {  // guard: exchange-rate
-            var response = HTTPResponse.failure(
-                .tooManyRequests, code: "rate_limited",
-                message: "Too many attempts from this address; try again in \(seconds) seconds.")
-            response.fields["Retry-After"] = String(seconds)
-            return response
-        }
+        let wait = try await limiter.take([limits.exchanges.of(network(context))])
+        if let wait { return Self.tooMany(wait) }  // guard: exchange-rate
         let message: ExchangeRequest
         do {
             let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
@@ -35,9 +31,21 @@ extension GatewayCore {
         }
         let refused = HTTPResponse.failure(
             .forbidden, code: "exchange.refused", message: "This sign-in is no longer valid; sign in again.")
-        guard let id = try await tokens.redeem(message.token, verifier: message.codeVerifier),
-            let (session, handle) = try await sessions.activate(id, device: Self.device(request))
-        else {
+        // Before the token is spent: a wish that cannot be met is no attack.
+        guard let presentation = presentation(message.presentation) else { return Self.unknownPresentation }
+        let device = Self.device(request, named: message.device)
+        guard let id = try await tokens.redeem(message.token, verifier: message.codeVerifier) else {
+            parts.log.notice("exchange.refused", ["client": .string(context.clientAddress)])
+            return refused
+        }
+        if presentation != .cookie {
+            guard let issued = try await sessionTokens.issue(presentation, from: .waiting(id), device: device) else {
+                return refused
+            }
+            parts.log.info("exchange.done", ["session": .string(issued.session.id)])
+            return Self.answer(issued)
+        }
+        guard let (session, handle) = try await sessions.activate(id, device: device) else {
             parts.log.notice("exchange.refused", ["client": .string(context.clientAddress)])
             return refused
         }

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreLimits
 import NacreRouting
 import NacreSessions
 
@@ -16,13 +17,13 @@ extension GatewayCore {
 
     func handOff(_ scheme: String, flow: String?, _ request: HTTPRequest) -> HandOff {
         HandOff(
-            scheme: scheme, flow: flow, language: .init(request.fields), name: configuration.name,
-            random: parts.random)
+            base: configuration.claimedLinks.base(scheme, request.fields), flow: flow,
+            language: .init(request.fields), name: configuration.name, random: parts.random)
     }
 
     /// `GET /api/v1.0/authenticate/` (HO-1): sends the browser to the provider and remembers what it left for.
     func authenticate(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let refusal = tooManyDepartures(request, context) { return refusal }
+        if let refusal = try await tooManyDepartures(request, context) { return refusal }
         let wish: SignInRequest
         do { wish = try SignInRequest(query: request.query, kind: .signIn, configuration) } catch {
             return refusal(error, request)
@@ -53,8 +54,9 @@ extension GatewayCore {
     }
 
     /// 429 for a client that begins round trips without end: each of them is stored for ten minutes.
-    func tooManyDepartures(_ request: HTTPRequest, _ context: RequestContext) -> HTTPResponse? {
-        guard let seconds = departures.wait(for: context.clientAddress) else { return nil }  // guard: departure-rate
+    func tooManyDepartures(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse? {
+        let wait = try await limiter.take([limits.departures.of(network(context))])
+        guard let seconds = wait?.retrySeconds else { return nil }  // guard: departure-rate
         var response = tooMany(request, seconds: seconds)
         response.fields["Retry-After"] = String(seconds)
         return response
@@ -85,6 +87,10 @@ extension GatewayCore {
         let way = record.scheme.map { handOff($0, flow: record.flow, request) }
         let language = GatewayPage.Language(request.fields)
         do {
+            // RFC 6749 section 3.1: of two, a careless reader takes the other one.
+            for name in ["code", "iss", "error"] where query.values(name).count > 1 {  // guard: response-twice
+                throw NacreError("oidc.response", "The identity provider's answer has \(name) twice.")
+            }
             guard try await party.accepts(responseIssuer: query["iss"]) else {
                 throw NacreError("oidc.response_issuer", "The answer names another identity provider.")
             }
@@ -155,8 +161,8 @@ extension GatewayCore {
             retry: record.returnTo)
     }
 
-    /// The name under which a session stands in the list of sessions.
-    static func device(_ request: HTTPRequest) -> String? {
-        request.fields["User-Agent"].map { String($0.prefix(200)) }
+    /// The name under which a session stands in the list of sessions: the one the client gives, or that of its program.
+    static func device(_ request: HTTPRequest, named name: String? = nil) -> String? {
+        DeviceName.cleaned(name) ?? DeviceName.cleaned(request.fields["User-Agent"])
     }
 }

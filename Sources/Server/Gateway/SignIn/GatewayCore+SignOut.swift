@@ -9,7 +9,7 @@ import NacreSessions
 extension GatewayCore {
     /// `GET /api/v1.0/logout/` (HO-7): ends the session here, then sends the browser to end the provider's.
     func logout(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let refusal = tooManyDepartures(request, context) { return refusal }
+        if let refusal = try await tooManyDepartures(request, context) { return refusal }
         let wish: SignInRequest
         do { wish = try SignInRequest(query: request.query, kind: .signOut, configuration) } catch {
             return refusal(error, request)
@@ -101,18 +101,20 @@ extension GatewayCore {
             let order = try await party.logoutOrder(token, now: now)
             let issuer = configuration.oidc.issuer
             // One transaction: a token that was noted but not obeyed could not be sent again.
-            let ended = try await parts.database.write { sql -> Int in
+            let ended = try await parts.database.write { sql -> [SessionEnding] in
                 try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
                 try sql.execute(
                     "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
                     [.text(order.tokenID), SQLValue(order.expiry)])
                 if let session = order.providerSession {
-                    return try SessionStore.end(issuer: issuer, providerSession: session, sql)
+                    return try SessionStore.end(issuer: issuer, providerSession: session, now: now, sql)
                 }
-                guard let subject = order.subject else { return 0 }
-                return try SessionStore.end(issuer: issuer, subject: subject, except: nil, sql)
+                guard let subject = order.subject else { return [] }
+                return try SessionStore.end(
+                    issuer: issuer, subject: subject, except: nil, reason: "backchannel", now: now, sql)
             }
-            parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended)])
+            sessions.events.publish(ended)
+            parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended.count)])
             return answer(.ok, [:])
         } catch let error as NacreError where Self.isOutage(error) {
             parts.log.error("sign_out.backchannel_unchecked", ["error": .string(error.description)])

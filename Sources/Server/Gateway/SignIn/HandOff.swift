@@ -8,7 +8,8 @@ import NacreHTTP
 /// The page answers 200: a redirect to the scheme would be the last hop of the login form's chain, which the form's
 /// `form-action` policy blocks without a word.
 struct HandOff: Sendable {
-    let scheme: String
+    /// What the links begin with: `S://`, or the folder of a claimed link (HO-14).
+    let base: String
     let flow: String?
     let language: GatewayPage.Language
     let name: String
@@ -18,7 +19,7 @@ struct HandOff: Sendable {
         var query = FormFields()
         for (name, value) in parameters { query.append(name, value) }
         if let flow { query.append("flow", flow) }
-        return "\(scheme)://\(path)" + (query.pairs.isEmpty ? "" : "?" + query.encoded)
+        return base + path + (query.pairs.isEmpty ? "" : "?" + query.encoded)
     }
 
     /// `S://logout`.

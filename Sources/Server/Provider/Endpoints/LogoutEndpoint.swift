@@ -36,7 +36,7 @@ struct LogoutEndpoint: Sendable {
         let session = try await core.liveSession(token)
         if let hint = logout.hint {
             // The client's own session of this person ends, whether or not this browser still has the cookie.
-            if let sid = hint.sessionID { try await core.store.endSession(sid: sid, now: core.time.now) }
+            if let sid = hint.sessionID { try await core.endSession(sid) }
             if session == nil || session?.subject == hint.subject {  // guard: provider-logout-hint
                 return try await done(session, logout, language, status)
             }
@@ -70,7 +70,7 @@ struct LogoutEndpoint: Sendable {
     private func done(
         _ session: SSOSession?, _ logout: Request, _ language: PageLanguage, _ status: HTTPStatus
     ) async throws -> HTTPResponse {
-        if let session { try await core.store.endSession(sid: session.sid, now: core.time.now) }
+        if let session { try await core.endSession(session.sid) }
         core.log.info("logout.done")
         return leave(logout.redirect, language, status)
     }

@@ -39,6 +39,25 @@ enum ProviderSchema {
                 UNIQUE (device_hash, subject));
             CREATE TABLE provider_failure (
                 bucket TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL, window_ends BIGINT NOT NULL);
-            """)
+            """),
+        // Tries are counted by the limits that all parts share.
+        Migration(
+            2,
+            """
+            DROP TABLE provider_failure;
+            CREATE INDEX provider_device_subject ON provider_device (subject, last_seen);
+            """),
+        // Keys that are published before they sign and can be withdrawn; clients that must hear of a sign-out.
+        Migration(
+            3,
+            """
+            ALTER TABLE provider_key ADD COLUMN signs_from BIGINT;
+            ALTER TABLE provider_key ADD COLUMN withdrawn_at BIGINT;
+            ALTER TABLE provider_grant ADD COLUMN ended_at BIGINT;
+            CREATE TABLE provider_logout (
+                id {id}, client_id TEXT NOT NULL, sid TEXT NOT NULL, subject TEXT NOT NULL, attempts BIGINT NOT NULL,
+                next_attempt BIGINT NOT NULL, created_at BIGINT NOT NULL, UNIQUE (client_id, sid));
+            CREATE INDEX provider_logout_next ON provider_logout (next_attempt);
+            """),
     ]
 }

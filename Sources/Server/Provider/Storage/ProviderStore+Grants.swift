@@ -120,17 +120,19 @@ extension ProviderStore {
     ) async throws -> Redemption {
         try await database.write { sql in
             let found = try sql.first(
-                "SELECT grant_name, consumed_at, expires_at FROM provider_token WHERE token_hash = $1 AND kind = 'refresh'",
+                "SELECT grant_name, expires_at FROM provider_token WHERE token_hash = $1 AND kind = 'refresh'",
                 [Self.hash(token)])
             guard let found, let grant = try Self.liveGrant(try found.text("grant_name"), sql),
                 grant.clientID == clientID, try found.moment("expires_at") > now
             else { return .refused }
-            guard found["consumed_at"].isNull else {  // guard: provider-refresh-reuse
+            // Judged by the change itself: of two processes that read it unused, one changes it.
+            let taken = try sql.execute(
+                "UPDATE provider_token SET consumed_at = $1 WHERE token_hash = $2 AND consumed_at IS NULL",
+                [SQLValue(now), Self.hash(token)])
+            guard taken == 1 else {  // guard: provider-refresh-reuse
                 try Self.revoke(grant.name, sql, now)
                 return .replayed
             }
-            try sql.execute(
-                "UPDATE provider_token SET consumed_at = $1 WHERE token_hash = $2", [SQLValue(now), Self.hash(token)])
             try Self.add(tokens, to: grant, sql)
             return .granted(grant)
         }

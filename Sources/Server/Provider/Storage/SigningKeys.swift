@@ -5,13 +5,30 @@ import NacreCrypto
 import NacreDatabase
 import NacreJOSE
 
+/// Why signing keys are followed by new ones.
+public enum KeyRotation: Sendable {
+    /// In good time: the new key is published first and signs after `ProviderLifetimes.keyLead`; the old one stays
+    /// published for `ProviderLifetimes.retiredKey` after that.
+    case planned
+    /// Somebody may have the old key: it is withdrawn and the new one signs at once. Tokens it signed are refused from
+    /// then on, wherever keys are fetched anew.
+    case compromised
+}
+
 /// The provider's signing keys: made when first needed, sealed in the database, followed by a new one in time (PV-1).
+///
+/// Several processes may share the database (nodes, and `nacre admin rotate-keys`): the table is read again every
+/// thirty seconds, and a key is published long before it signs, so that every node shows it in time.
 actor SigningKeys {
     private struct Entry {
         let id: String
         let key: PrivateKey
         let created: Instant
+        let signsFrom: Instant
+        let isWithdrawn: Bool
     }
+
+    private static let reloadInterval: Duration = .seconds(30)
 
     private let store: ProviderStore
     private let sealing: SealingKey
@@ -21,6 +38,7 @@ actor SigningKeys {
     // Making an RSA key takes up to a second of computing.
     private let threads = WorkThreads(limit: 1)
     private var entries: [Entry] = []
+    private var loaded: Instant?
     private var making: [SignatureAlgorithm: Task<Void, any Error>] = [:]
 
     init(
@@ -36,72 +54,126 @@ actor SigningKeys {
 
     /// Reads the keys.
     ///
-    /// - Throws: `crypto.open` when they were sealed with another secret.
+    /// - Throws: `provider.key_sealed` when they were sealed with another secret, `database.*`.
     func load() async throws {
+        let now = time.now
         let rows = try await store.database.read { sql in
-            try sql.query("SELECT kid, sealed_key, created_at FROM provider_key ORDER BY id")
+            try sql.query("SELECT kid, sealed_key, created_at, signs_from, withdrawn_at FROM provider_key ORDER BY id")
         }
-        var loaded: [Entry] = []
+        let known = Dictionary(entries.map { ($0.id, $0.key) }) { first, _ in first }
+        var read: [Entry] = []
         for row in rows {
             let id = try row.text("kid")
-            let text: [UInt8]
-            do { text = try sealing.open(try row.blob("sealed_key"), context: Self.context(id)) } catch {
-                throw NacreError(
-                    "provider.key_sealed",
-                    "The provider's signing keys do not open with this secret; give the secret they were made with, "
-                        + "or remove the rows of provider_key to start with new keys.", cause: error)
-            }
-            loaded.append(
+            let created = try row.moment("created_at")
+            read.append(
                 Entry(
-                    id: id, key: try PrivateKey(pem: String(decoding: text, as: UTF8.self)),
-                    created: try row.moment("created_at")))
+                    id: id, key: try known[id] ?? open(try row.blob("sealed_key"), id), created: created,
+                    signsFrom: row["signs_from"].isNull ? created : try row.moment("signs_from"),
+                    isWithdrawn: !row["withdrawn_at"].isNull))
         }
-        entries = loaded
+        entries = read
+        loaded = now
     }
 
-    /// The key that signs now; a new one when the last is too old.
+    private func open(_ sealed: [UInt8], _ id: String) throws -> PrivateKey {
+        let text: [UInt8]
+        do { text = try sealing.open(sealed, context: Self.context(id)) } catch {
+            throw NacreError(
+                "provider.key_sealed",
+                "The provider's signing keys do not open with this secret; give the secret they were made with, "
+                    + "or remove the rows of provider_key to start with new keys.", cause: error)
+        }
+        return try PrivateKey(pem: String(decoding: text, as: UTF8.self))
+    }
+
+    /// Sees what other processes did. While the database does not answer, the keys at hand go on serving.
+    private func refresh() async {
+        guard loaded.map({ time.now - $0 >= Self.reloadInterval }) ?? true else { return }
+        try? await load()
+    }
+
+    /// The key that signs now; when the last is too old, a new one is made that follows it.
     func signer(_ algorithm: SignatureAlgorithm) async throws -> (key: PrivateKey, id: String) {
-        let newest = entries.last { $0.key.algorithm == algorithm }
-        if newest.map({ time.now - $0.created >= lifetimes.signingKey }) ?? true { try await add(algorithm) }
-        guard let current = entries.last(where: { $0.key.algorithm == algorithm }) else {
+        await refresh()
+        let usable = entries.filter { $0.key.algorithm == algorithm && !$0.isWithdrawn }
+        if usable.last.map({ time.now - $0.created >= lifetimes.signingKey }) ?? true {
+            try await add(algorithm, .planned, after: usable.last?.id)
+        }
+        let now = time.now
+        let ours = entries.filter { $0.key.algorithm == algorithm && !$0.isWithdrawn }
+        guard let current = ours.last(where: { $0.signsFrom <= now }) ?? ours.first else {  // guard: provider-key-lead
             throw NacreError("provider.key", "There is no signing key; try again.")
         }
         return (current.key, current.id)
     }
 
     /// Follows the present key of `algorithm` by a new one.
-    func add(_ algorithm: SignatureAlgorithm) async throws {
+    func rotate(_ algorithm: SignatureAlgorithm, _ reason: KeyRotation) async throws {
+        try await load()
+        try await add(algorithm, reason, after: nil)
+    }
+
+    /// With `last`, only when that key is still the last: of two nodes that notice its age at once, one makes the new one.
+    private func add(_ algorithm: SignatureAlgorithm, _ reason: KeyRotation, after last: String?) async throws {
         if let task = making[algorithm] { return try await task.value }
         let task = Task {
             let key = try await threads.run { try PrivateKey.generate(algorithm) }
             let id = JSONWebKey.thumbprint(of: key.publicKey)
             let sealed = try sealing.seal(key.pem.utf8, context: Self.context(id), random: random)
             let now = time.now
+            let isFirst = !entries.contains { $0.key.algorithm == algorithm && !$0.isWithdrawn }
+            let from = reason == .compromised || isFirst ? now : now + lifetimes.keyLead
+            let name = SQLValue.text(algorithm.rawValue)
             try await store.database.write { sql in
+                if let last {
+                    let row = try sql.first(
+                        """
+                        SELECT kid FROM provider_key WHERE algorithm = $1 AND withdrawn_at IS NULL
+                        ORDER BY id DESC LIMIT 1
+                        """, [name])
+                    guard try row?.text("kid") == last else { return }
+                }
+                if isFirst, reason == .planned {
+                    // Of two nodes that start on an empty database at once, one makes the first key.
+                    let row = try sql.first(
+                        "SELECT kid FROM provider_key WHERE algorithm = $1 AND withdrawn_at IS NULL LIMIT 1", [name])
+                    guard row == nil else { return }  // guard: provider-first-key
+                }
+                if reason == .compromised {
+                    try sql.execute(
+                        "UPDATE provider_key SET withdrawn_at = $1 WHERE algorithm = $2 AND withdrawn_at IS NULL",
+                        [SQLValue(now), name])
+                }
                 _ = try sql.execute(
-                    "INSERT INTO provider_key (kid, algorithm, sealed_key, created_at) VALUES ($1, $2, $3, $4)",
-                    [.text(id), .text(algorithm.rawValue), .blob(sealed), SQLValue(now)])
+                    """
+                    INSERT INTO provider_key (kid, algorithm, sealed_key, created_at, signs_from)
+                    VALUES ($1, $2, $3, $4, $5)
+                    """, [.text(id), name, .blob(sealed), SQLValue(now), SQLValue(from)])
             }
-            entries.append(Entry(id: id, key: key, created: now))
+            try await load()
         }
         making[algorithm] = task
         defer { making[algorithm] = nil }
         try await task.value
     }
 
-    /// What the world sees: of each algorithm the present key, and followed ones for a while.
-    func published() -> JSONWebKeySet {
+    /// What the world sees: of each algorithm the present key, those that will sign, and followed ones for a while.
+    func published() async -> JSONWebKeySet {
+        await refresh()
         let now = time.now
-        let shown = entries.enumerated().filter { index, entry in
-            let next = entries[(index + 1)...].first { $0.key.algorithm == entry.key.algorithm }
-            return next.map { now < $0.created + lifetimes.retiredKey } ?? true
+        let standing = entries.filter { !$0.isWithdrawn }  // guard: provider-key-withdrawn
+        let shown = standing.enumerated().filter { index, entry in
+            let next = standing[(index + 1)...].first { $0.key.algorithm == entry.key.algorithm }
+            return next.map { now < $0.signsFrom + lifetimes.retiredKey } ?? true
         }
         return JSONWebKeySet(shown.map { JSONWebKey($0.element.key.publicKey, id: $0.element.id) })
     }
 
-    /// Every key there ever was: for ID tokens that come back as hints.
-    func all() -> JSONWebKeySet {
-        JSONWebKeySet(entries.map { JSONWebKey($0.key.publicKey, id: $0.id) })
+    /// Every key that was not withdrawn: for ID tokens that come back as hints.
+    func all() async -> JSONWebKeySet {
+        await refresh()
+        return JSONWebKeySet(
+            entries.filter { !$0.isWithdrawn }.map { JSONWebKey($0.key.publicKey, id: $0.id) })
     }
 
     private static func context(_ id: String) -> [UInt8] { Array("provider_key/\(id)".utf8) }

@@ -21,6 +21,14 @@ package struct Deadline: Comparable, Sendable {
         return Deadline(nanoseconds: now.nanoseconds + span)
     }
 
+    /// The moment `duration` later.
+    func advanced(by duration: Duration) -> Deadline {
+        let (seconds, attoseconds) = duration.components
+        guard self != .never, seconds < 1 << 32 else { return .never }
+        let span = UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+        return Deadline(nanoseconds: nanoseconds + span)
+    }
+
     static var now: Deadline { Deadline(nanoseconds: nacre_monotonic_nanoseconds()) }
 
     package static func < (a: Deadline, b: Deadline) -> Bool { a.nanoseconds < b.nanoseconds }

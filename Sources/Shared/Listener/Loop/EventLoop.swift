@@ -47,6 +47,9 @@ package final class EventLoop: TaskExecutor, Sendable {
         var ended = false
     }
 
+    /// The loop whose task this is, so that what the task opens is watched where the task runs.
+    @TaskLocal package static var current: EventLoop?
+
     private let poll: Int32
     private let wake: Int32
     private let state = Mutex(State())
@@ -83,7 +86,7 @@ package final class EventLoop: TaskExecutor, Sendable {
     package func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         state.withLock { $0.tasks += 1 }
         return Task(executorPreference: self) {
-            await operation()
+            await Self.$current.withValue(self) { await operation() }
             self.state.withLock { $0.tasks -= 1 }
         }
     }

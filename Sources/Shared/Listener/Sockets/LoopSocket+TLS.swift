@@ -17,4 +17,19 @@ extension LoopSocket {
             try await waitToRead(side, until: deadline)
         }
     }
+
+    /// Makes it a TLS client of `host` and completes the handshake.
+    ///
+    /// - Throws: `tls.failed` for a certificate that is not the host's, `socket.*`.
+    func startTLS(_ context: TLSContext, host: String, until deadline: Deadline) async throws {
+        let made = state.withLock { state in
+            guard state.descriptor >= 0 else { return false }
+            state.tls = context.session(state.descriptor, host: host)
+            return state.tls != nil
+        }
+        guard made else {
+            throw NacreError("tls.session", "OpenSSL cannot start a session: \(TLSContext.lastError()).")
+        }
+        try await handshake(until: deadline)
+    }
 }

@@ -178,6 +178,22 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
         if let already { handler(already) }
     }
 
+    /// Calls nobody any more when the peer leaves.
+    func forgetPeerGone() { state.withLock { $0.peerGone = nil } }
+
+    /// Whether the other side has neither said anything nor left, by the kernel's own word: what a kept connection must
+    /// be before it is used again.
+    var isQuiet: Bool {
+        state.withLock { state in
+            guard state.descriptor >= 0, !state.peerEnded, !state.broken else { return false }
+            // Under TLS the kernel may hold a session ticket, which says nothing.
+            guard state.tls == nil else { return true }
+            var byte: UInt8 = 0
+            return nacre_receive(state.descriptor, &byte, 1, 1) < 0
+                && (nacre_errno() == EAGAIN || nacre_errno() == EWOULDBLOCK)
+        }
+    }
+
     /// Whether the peer has ended its half.
     var peerHasEnded: Bool { state.withLock { $0.peerEnded || $0.broken } }
 

@@ -36,6 +36,19 @@ final class TLSContext: Sendable {
         handles = Mutex(made)
     }
 
+    /// What a client needs: the authorities of this PEM file, or the system's.
+    ///
+    /// - Throws: `tls.authorities`.
+    init(authorities path: String?) throws(NacreError) {
+        guard let context = nacre_ssl_verifying_context(path), let method = nacre_bio_method() else {
+            throw NacreError(
+                "tls.authorities",
+                "The certificate authorities \(path.map { "in \($0)" } ?? "of the system") cannot be used; "
+                    + "give a readable PEM file.")
+        }
+        handles = Mutex(Handles(context: context, method: method))
+    }
+
     private static func problem(_ code: Int32) -> String? {
         switch code {
         case 0: nil
@@ -50,6 +63,16 @@ final class TLSContext: Sendable {
     func session(_ descriptor: Int32) -> sending TLSSession? {
         handles.withLock { handles in
             nacre_ssl_accepting(handles.context, handles.method, descriptor).map { TLSSession($0, context: self) }
+        }
+    }
+
+    /// A client's session over this descriptor, which stays the caller's; the certificate must be this host's.
+    func session(_ descriptor: Int32, host: String) -> sending TLSSession? {
+        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        let isAddress = nacre_is_address(bare)
+        return handles.withLock { handles in
+            nacre_ssl_connecting(handles.context, handles.method, descriptor, bare, isAddress)
+                .map { TLSSession($0, context: self) }
         }
     }
 

@@ -3,7 +3,7 @@
 import COpenSSL
 import NacreCore
 
-/// The server's side of one TLS connection over a non-blocking descriptor. Used only under its socket's lock.
+/// One side of a TLS connection over a non-blocking descriptor. Used only under its socket's lock.
 final class TLSSession {
     /// The largest record TLS allows.
     private static let record = 16_384

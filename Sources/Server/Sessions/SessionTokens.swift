@@ -1,0 +1,204 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreCrypto
+import NacreJOSE
+
+/// Which tokens clients may have, and how long each lives.
+package struct TokenPolicy: Sendable {
+    /// The presentations beside the cookie that clients may ask for. Default none.
+    package var presentations: Set<SessionPresentation> = []
+    /// Whether a bearer token is a JWT that ends after `bearerAge`, rather than an opaque text that lives with its session.
+    package var bearerIsJWT = false
+    /// How long a bearer token that is a JWT lives. Default 12 hours.
+    package var bearerAge: Duration = .seconds(12 * 3600)
+    /// How long an access token of a pair lives. Default 5 minutes.
+    package var accessAge: Duration = .seconds(300)
+    /// For so long after a rotation the old refresh token is answered like the first time, for clients whose network lost
+    /// the answer. Zero, the default, takes every second use for a theft.
+    package var retryWindow: Duration = .zero
+    /// Whether a page with a cookie may fetch tokens. Default no.
+    package var fromCookie = false
+    /// How far the clocks of the processes may differ.
+    package var clockSkew: Duration = .seconds(300)
+
+    package init() {}
+}
+
+/// Tokens for one session, just made; nothing here can be shown again.
+package struct IssuedTokens: Sendable {
+    package let session: Session
+    /// The access token of a pair, or the bearer token.
+    package let access: String
+    /// The refresh token of a pair.
+    package let refresh: String?
+    /// In how many seconds `access` ends.
+    package let lifetime: Int64
+}
+
+/// Where the session of new tokens comes from.
+package enum TokenOrigin: Sendable {
+    /// A person who was just recognised.
+    case person(Authentication)
+    /// A session that waits for its app (the hand-off).
+    case waiting(String)
+    /// A session with another presentation; the new one ends with it.
+    case session(Session)
+}
+
+/// Bearer and refresh tokens: two more ways to present a session's one row.
+///
+/// Access and refresh tokens are ES256 JWTs with `iss`, `aud`, `sub` (the person), `sid` (the session's identifier), `jti`,
+/// `iat`, `exp` and `token_type`. A valid signature opens nothing by itself: the row is looked at each time, so an ended
+/// session ends its tokens at once.
+package struct SessionTokens: Sendable {
+    /// Longer tokens are refused unread.
+    package static let maximumLength = 4096
+    private static let mediaType = "nacre-session+jwt"
+
+    enum Kind: String { case access, refresh, bearer }
+
+    package let policy: TokenPolicy
+    private let store: SessionStore
+    private let keeper: SessionKeeper
+    private let keys: TokenKeys
+    private let issuer: String
+
+    /// Tokens that name `issuer`, the public origin of the gateway.
+    package init(store: SessionStore, keeper: SessionKeeper, policy: TokenPolicy, issuer: String) {
+        self.store = store
+        self.keeper = keeper
+        self.policy = policy
+        self.issuer = issuer
+        keys = TokenKeys(store)
+    }
+
+    private var now: Instant { store.time.now }
+
+    /// Tokens of a new session, or of one that waited.
+    ///
+    /// - Returns: nil when the session it comes from has ended.
+    package func issue(
+        _ presentation: SessionPresentation, from origin: TokenOrigin, device: String?
+    ) async throws -> IssuedTokens? {
+        precondition(presentation != .cookie, "a cookie is no token")
+        // Opaque tokens and names of tokens are hashed alike but never stand for each other.
+        let isOpaque = presentation == .bearer && !policy.bearerIsJWT
+        let name = store.random.token()
+        let handle = isOpaque ? name : Self.handle(name)
+        let session: Session?
+        switch origin {
+        case .person(let person):
+            session = try await store.begin(person, device: device, as: presentation, handle: handle).session
+        case .waiting(let id):
+            session = try await store.activate(id, device: device, as: presentation, handle: handle)?.session
+        case .session(let parent):
+            session = try await store.derive(from: parent, device: device, as: presentation, handle: handle)?.session
+        }
+        guard let session else { return nil }
+        if isOpaque {
+            let lifetime = (min(session.idleExpiresAt, session.expiresAt) - now).inMilliseconds / 1000
+            return IssuedTokens(session: session, access: name, refresh: nil, lifetime: lifetime)
+        }
+        return try await signed(session, name: name)
+    }
+
+    private func signed(_ session: Session, name: String) async throws -> IssuedTokens {
+        guard session.presentation == .pair else {
+            let (token, lifetime) = try await sign(.bearer, session, name: name, age: policy.bearerAge)
+            return IssuedTokens(session: session, access: token, refresh: nil, lifetime: lifetime)
+        }
+        let (access, lifetime) = try await sign(
+            .access, session, name: store.random.token(bits: 128), age: policy.accessAge)
+        let (refresh, _) = try await sign(.refresh, session, name: name, age: store.policy.idle)
+        return IssuedTokens(session: session, access: access, refresh: refresh, lifetime: lifetime)
+    }
+
+    private func sign(
+        _ kind: Kind, _ session: Session, name: String, age: Duration
+    ) async throws -> (token: String, lifetime: Int64) {
+        let issued = now
+        let expiry = min(issued + age, session.expiresAt)
+        let claims: JSONValue = [
+            "iss": .string(issuer), "aud": .string(issuer), "sub": .string(session.userID),
+            "sid": .string(session.id), "jti": .string(name), "iat": .integer(issued.seconds),
+            "exp": .integer(expiry.seconds), "token_type": .string(kind.rawValue),
+        ]
+        let signer = try await keys.signer()
+        let token = try JWS.sign(claims, with: signer.key, keyID: signer.id, type: Self.mediaType)
+        return (token, max(0, expiry.seconds - issued.seconds))
+    }
+
+    static func handle(_ name: String) -> String { "jti:" + name }
+
+    /// What an `Authorization: Bearer` text is worth now.
+    package func check(bearer text: String) async throws -> SessionCheck {
+        if policy.presentations.contains(.bearer), !policy.bearerIsJWT, !text.utf8.contains(UInt8(ascii: ".")) {
+            guard text.utf8.count == 43, Base64URL.decode(text) != nil else { return .absent }
+            return try await keeper.check(text, as: .bearer)
+        }
+        guard let token = try await verified(text) else { return .absent }
+        switch token.kind {
+        case .access where policy.presentations.contains(.pair):
+            return try await keeper.check(id: token.session, as: .pair)
+        case .bearer where policy.presentations.contains(.bearer) && policy.bearerIsJWT:
+            return try await keeper.check(Self.handle(token.name), as: .bearer)
+        default: return .absent  // guard: token-kind
+        }
+    }
+
+    /// A new pair for a refresh token, once (JW-1); nil when it is worth nothing, or has been used before, which ends the
+    /// session with everything derived from it.
+    package func refresh(_ text: String) async throws -> IssuedTokens? {
+        guard let token = try await verified(text), token.kind == .refresh else { return nil }
+        guard case .valid(let session, _) = try await keeper.check(id: token.session, as: .pair) else { return nil }
+        // Within the window for lost answers the same answer is needed twice: the next name follows from the last.
+        let next =
+            policy.retryWindow > .zero
+            ? Base64URL.encode(
+                HMACSHA256.authenticate(Array("refresh \(token.name)".utf8), key: session.csrfSecret))
+            : store.random.token()
+        let rotation = try await store.rotate(
+            session.id, from: Self.handle(token.name), to: Self.handle(next), retryWindow: policy.retryWindow)
+        switch rotation {
+        case .rotated(let session), .repeated(let session): return try await signed(session, name: next)
+        case .reused, .absent: return nil
+        }
+    }
+
+    /// Ends the session of a refresh, access or bearer token; a used-up refresh token serves too. False when the token is
+    /// not ours.
+    package func revoke(_ text: String) async throws -> Bool {
+        if policy.presentations.contains(.bearer), !policy.bearerIsJWT, text.utf8.count == 43 {
+            guard let session = try await store.find(handle: text, as: .bearer) else { return false }
+            try await store.end(session.id)
+            return true
+        }
+        guard let token = try await verified(text) else { return false }
+        try await store.end(token.session)
+        return true
+    }
+
+    private struct Token {
+        let kind: Kind
+        let session: String
+        let name: String
+    }
+
+    /// What a token of ours says, or nil: form, algorithm, key, signature, issuer, audience, times.
+    private func verified(_ text: String) async throws -> Token? {
+        guard text.utf8.count <= Self.maximumLength else { return nil }  // guard: token-length
+        guard let jws = try? JWS(parsing: text), jws.header.type == Self.mediaType,
+            let keyID = jws.header.keyID, let key = try await keys.verifier(keyID),
+            let payload = try? jws.verifiedPayload(with: .publicKey(key)), let claims = try? JWTClaims(parsing: payload)
+        else { return nil }
+        let now = now
+        guard claims.issuer == issuer, claims.audience == [issuer],  // guard: token-issuer
+            let expiry = claims.expiry, now < expiry + policy.clockSkew,  // guard: token-expiry
+            let issued = claims.issuedAt, issued <= now + policy.clockSkew,  // guard: token-future
+            let kind = claims.members["token_type"]?.string.flatMap(Kind.init(rawValue:)),
+            let session = claims.sessionID, let name = claims.tokenID
+        else { return nil }
+        return Token(kind: kind, session: session, name: name)
+    }
+}

@@ -1,0 +1,329 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreCrypto
+import NacreDatabase
+import NacreJOSE
+import NacreSessions
+import NacreTesting
+import Testing
+
+@Suite("JW-1: tokens") struct SessionTokensTests {
+    private func state(_ check: SessionCheck) -> String {
+        switch check {
+        case .valid(let session, _): "valid \(session.subject)"
+        case .absent: "absent"
+        case .ended(let reason): "ended: \(reason)"
+        }
+    }
+
+    private func pair(_ node: TwoProcesses.Node, device: String? = nil) async throws -> IssuedTokens {
+        try #require(try await node.tokens.issue(.pair, from: .person(TwoProcesses.person()), device: device))
+    }
+
+    private func claims(_ token: String) throws -> JSONValue {
+        let part = try #require(token.split(separator: ".").dropFirst().first)
+        return try JSONParser.parse(try #require(Base64URL.decode(part)))
+    }
+
+    @Test("Both tokens are ES256 with exp, jti and sub; the person is the same in every session")
+    func shape() async throws {
+        let world = try await TwoProcesses()
+        let first = try await pair(world.first)
+        let second = try await pair(world.first)
+        for token in [first.access, first.refresh, second.access].compactMap({ $0 }) {
+            let header = try JSONParser.parse(try #require(Base64URL.decode(token.prefix { $0 != "." })))
+            #expect(header["alg"] == "ES256")
+            let claims = try claims(token)
+            #expect(claims["sub"]?.string == first.session.userID)
+            #expect(claims["jti"]?.string?.isEmpty == false)
+            #expect(claims["iss"] == "https://gateway.test")
+        }
+        let now = world.time.now.seconds
+        #expect(try claims(first.access)["exp"]?.integer == now + 300)
+        #expect(try claims(first.token)["exp"]?.integer == now + 30 * 86400)
+        #expect(try claims(first.access)["sid"]?.string == first.session.id)
+        #expect(first.session.id != second.session.id)
+    }
+
+    @Test("A pair made by one process opens the session in another, and one row is all there is")
+    func shared() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        #expect(state(try await world.second.tokens.check(bearer: pair.access)) == "valid alice")
+        #expect(state(try await world.second.tokens.check(bearer: pair.token)) == "absent")
+        let rows = try await world.first.database.read { sql in try sql.query("SELECT * FROM sessions") }
+        #expect(rows.count == 1)
+        for value in rows[0].values {
+            for token in [pair.access, pair.refresh].compactMap({ $0 }) {
+                #expect(value.text?.contains(token) != true)
+                #expect(try value.text?.contains(claims(token)["jti"]?.string ?? "?") != true)
+            }
+        }
+        try await world.first.store.end(pair.session.id)
+        #expect(state(try await world.second.tokens.check(bearer: pair.access)) == "absent", "ended at once")
+    }
+
+    @Test("A refresh rotates; the second use of a token ends the whole family")
+    func reuse() async throws {
+        let world = try await TwoProcesses()
+        let first = try await pair(world.first)
+        let old = first.token
+        let second = try #require(try await world.first.tokens.refresh(old))
+        #expect(second.refresh != old)
+        #expect(second.session.id == first.session.id)
+        #expect(state(try await world.second.tokens.check(bearer: second.access)) == "valid alice")
+        let third = try #require(try await world.second.tokens.refresh(second.token))
+        let heard = EndingRecorder()
+        let watch = world.first.store.events.onEnd(of: first.session.id, heard.action)
+        #expect(try await world.first.tokens.refresh(old) == nil)
+        #expect(heard.endings.map(\.reason) == ["refresh_reused"])
+        #expect(try await world.second.tokens.refresh(third.token) == nil)
+        for access in [first.access, second.access, third.access] {
+            #expect(state(try await world.second.tokens.check(bearer: access)) == "absent")
+        }
+        watch.cancel()
+    }
+
+    @Test("Of a hundred racing refreshes in two processes one wins, and the family ends")
+    func race() async throws {
+        let world = try await TwoProcesses()
+        let old = try await pair(world.first).token
+        let winners = try await withThrowingTaskGroup(of: IssuedTokens?.self) { group in
+            for number in 0..<100 {
+                let tokens = number % 2 == 0 ? world.first.tokens : world.second.tokens
+                group.addTask { try await tokens.refresh(old) }
+            }
+            return try await group.reduce(into: [IssuedTokens]()) { if let pair = $1 { $0.append(pair) } }
+        }
+        #expect(winners.count == 1)
+        #expect(state(try await world.first.tokens.check(bearer: winners[0].access)) == "absent")
+    }
+
+    @Test("Within the window for lost answers the same answer comes again, and later the reuse still ends the family")
+    func lostAnswer() async throws {
+        let world = try await TwoProcesses { $0.retryWindow = .seconds(10) }
+        let old = try await pair(world.first).token
+        let lost = try #require(try await world.first.tokens.refresh(old))
+        world.time.advance(by: .seconds(10))
+        let again = try #require(try await world.second.tokens.refresh(old))
+        let names = try [lost, again].map { try claims($0.token)["jti"] }
+        #expect(names[0] == names[1], "one family, one next token")
+        let next = try #require(try await world.first.tokens.refresh(again.token))
+        #expect(try await world.first.tokens.refresh(old) == nil, "two rotations ago")
+        #expect(try await world.first.tokens.refresh(next.token) == nil)
+    }
+
+    @Test("After the window for lost answers a reuse ends the family")
+    func lateAnswer() async throws {
+        let world = try await TwoProcesses { $0.retryWindow = .seconds(10) }
+        let old = try await pair(world.first).token
+        let second = try #require(try await world.first.tokens.refresh(old))
+        world.time.advance(by: .seconds(11))
+        #expect(try await world.second.tokens.refresh(old) == nil)
+        #expect(state(try await world.first.tokens.check(bearer: second.access)) == "absent")
+    }
+
+    @Test("An access token ends after five minutes and the tolerance of clocks; its pair lives on")
+    func expiry() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        world.time.advance(by: .seconds(599))
+        #expect(state(try await world.first.tokens.check(bearer: pair.access)) == "valid alice")
+        world.time.advance(by: .seconds(1))
+        #expect(state(try await world.first.tokens.check(bearer: pair.access)) == "absent")
+        #expect(try await world.first.tokens.refresh(pair.token) != nil)
+        world.time.advance(by: .seconds(31 * 86400))
+        #expect(try await world.first.tokens.refresh(pair.token) == nil, "expired, no reuse")
+    }
+
+    @Test(
+        "Processes whose clocks differ by five minutes accept each other's tokens, beyond that not",
+        arguments: [-300, 300, -301, 601])
+    func skew(seconds: Int) async throws {
+        let world = try await TwoProcesses(skew: .seconds(seconds))
+        let pair = try await pair(world.first)
+        let isAccepted = abs(seconds) <= 300
+        #expect(
+            state(try await world.second.tokens.check(bearer: pair.access)) == (isAccepted ? "valid alice" : "absent"))
+        if isAccepted { #expect(try await world.second.tokens.refresh(pair.token) != nil) }
+    }
+
+    @Test("Opaque bearer tokens slide with use like a cookie and open nothing elsewhere")
+    func opaque() async throws {
+        let world = try await TwoProcesses()
+        let issued = try #require(
+            try await world.first.tokens.issue(.bearer, from: .person(TwoProcesses.person()), device: "CLI"))
+        #expect(issued.access.utf8.count == 43)
+        #expect(issued.refresh == nil)
+        for _ in 0..<3 {
+            world.time.advance(by: .seconds(29 * 86400))
+            world.second.method.answer = .renewed(TwoProcesses.person())
+            #expect(state(try await world.second.tokens.check(bearer: issued.access)) == "valid alice")
+        }
+        #expect(try await world.first.store.find(handle: issued.access) == nil, "no cookie")
+        #expect(try await world.first.store.find(handle: issued.access, as: .pair) == nil)
+    }
+
+    @Test("A bearer token that is a JWT ends after its age, and with its session")
+    func bearerJWT() async throws {
+        let world = try await TwoProcesses { $0.bearerIsJWT = true }
+        let issued = try #require(
+            try await world.first.tokens.issue(.bearer, from: .person(TwoProcesses.person()), device: nil))
+        #expect(issued.lifetime == 12 * 3600)
+        #expect(state(try await world.second.tokens.check(bearer: issued.access)) == "valid alice")
+        let name = try #require(try claims(issued.access)["jti"]?.string)
+        #expect(state(try await world.second.tokens.check(bearer: name)) == "absent", "the name alone opens nothing")
+        try await world.first.store.end(issued.session.id)
+        #expect(state(try await world.second.tokens.check(bearer: issued.access)) == "absent")
+    }
+
+    @Test("Presentations that are not allowed open nothing")
+    func allowed() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        let opaque = try #require(
+            try await world.first.tokens.issue(.bearer, from: .person(TwoProcesses.person()), device: nil))
+        let (_, cookie) = try await world.first.store.begin(TwoProcesses.person(), device: nil)
+        #expect(state(try await world.first.tokens.check(bearer: cookie)) == "absent", "a cookie is no bearer token")
+        for presentations in [[], [.bearer], [.pair]] as [Set<SessionPresentation>] {
+            let narrow = try await TwoProcesses { $0.presentations = presentations }
+            let node = narrow.first
+            let tokens = SessionTokens(
+                store: world.first.store, keeper: world.first.keeper, policy: node.tokens.policy,
+                issuer: "https://gateway.test")
+            #expect(
+                state(try await tokens.check(bearer: pair.access))
+                    == (presentations.contains(.pair) ? "valid alice" : "absent"))
+            #expect(
+                state(try await tokens.check(bearer: opaque.access))
+                    == (presentations.contains(.bearer) ? "valid alice" : "absent"))
+        }
+    }
+
+    @Test("Malformed, foreign and altered tokens are worth nothing and end nothing")
+    func malformed() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        let refresh = pair.token
+        let parts = refresh.split(separator: ".").map(String.init)
+        let unsigned = Base64URL.encode(Array(#"{"alg":"none","typ":"nacre-session+jwt"}"#.utf8))
+        let stranger = try PrivateKey.generate(.es256)
+        let keyID = try JSONParser.parse(try #require(Base64URL.decode(parts[0])))["kid"]?.string
+        let forged = try JWS.sign(claims(refresh), with: stranger, keyID: keyID, type: "nacre-session+jwt")
+        let elsewhere = SessionTokens(
+            store: world.first.store, keeper: world.first.keeper, policy: world.first.tokens.policy,
+            issuer: "https://other.test")
+        let foreign = try #require(
+            try await elsewhere.issue(.pair, from: .person(TwoProcesses.person()), device: nil)?.refresh)
+        let bad = [
+            "", ".", "..", "a.b.c", "null", parts[0] + "." + parts[1] + ".", parts[0] + "." + parts[1],
+            "\(unsigned).\(parts[1]).", "\(unsigned).\(parts[1]).\(parts[2])", refresh + "A", refresh + ".x",
+            forged, foreign, pair.access, String(repeating: "a", count: 43), String(repeating: "a", count: 200_000),
+            parts[0] + "." + String(repeating: "A", count: 8000) + "." + parts[2], "Bearer " + refresh,
+        ]
+        for token in bad {
+            #expect(try await world.first.tokens.refresh(token) == nil, "\(token.prefix(40))")
+            if token != pair.access {
+                #expect(state(try await world.first.tokens.check(bearer: token)) == "absent", "\(token.prefix(40))")
+            }
+        }
+        #expect(try await world.first.tokens.refresh(refresh) != nil, "nothing of it ended the session")
+    }
+
+    @Test("A thousand tokens that name unknown keys cost one look for keys in ten seconds")
+    func storm() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        let stranger = try PrivateKey.generate(.es256)
+        _ = try await world.second.tokens.check(bearer: pair.access)
+        let counted = CountingReads(world.first.database)
+        let database = Database(backend: counted, time: world.time)
+        let store = SessionStore(
+            database: database, sealing: SealingKey(random: SeededRandom(7)), time: world.time, random: SeededRandom(9))
+        let tokens = SessionTokens(
+            store: store, keeper: SessionKeeper(store: store, methods: [], time: world.time, log: .none),
+            policy: world.first.tokens.policy, issuer: "https://gateway.test")
+        for number in 0..<1000 {
+            let token = try JWS.sign(
+                claims(pair.access), with: stranger, keyID: "k\(number)", type: "nacre-session+jwt")
+            #expect(state(try await tokens.check(bearer: token)) == "absent")
+        }
+        #expect(counted.count == 1)
+        #expect(state(try await tokens.check(bearer: pair.access)) == "valid alice")
+    }
+
+    @Test("Keys follow each other and old tokens stay good; keys lie sealed")
+    func keys() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        world.time.advance(by: .seconds(25 * 86400))
+        world.first.method.answer = .renewed(TwoProcesses.person())
+        world.second.method.answer = .renewed(TwoProcesses.person())
+        let second = try #require(try await world.first.tokens.refresh(pair.token))
+        world.time.advance(by: .seconds(20 * 86400))
+        let third = try #require(try await world.second.tokens.refresh(second.token))
+        world.time.advance(by: .seconds(20 * 86400))
+        let fourth = try #require(try await world.second.tokens.refresh(third.token))
+        world.time.advance(by: .seconds(27 * 86400))
+        let fifth = try #require(try await world.second.tokens.refresh(fourth.token))
+        #expect(fourth.refresh?.prefix { $0 != "." } != fifth.refresh?.prefix { $0 != "." }, "another kid")
+        #expect(state(try await world.first.tokens.check(bearer: fifth.access)) == "valid alice")
+        let rows = try await world.first.database.read { sql in try sql.query("SELECT * FROM session_key") }
+        #expect(rows.count == 2)
+        for row in rows { #expect(!String(decoding: try row.blob("sealed_key"), as: UTF8.self).contains("PRIVATE")) }
+    }
+
+    @Test("blacklist ends the session, with a used-up token too; what is not ours ends nothing")
+    func revoked() async throws {
+        let world = try await TwoProcesses()
+        let first = try await pair(world.first)
+        let old = first.token
+        let second = try #require(try await world.first.tokens.refresh(old))
+        #expect(try await !world.first.tokens.revoke("nonsense"))
+        #expect(state(try await world.first.tokens.check(bearer: second.access)) == "valid alice")
+        #expect(try await world.second.tokens.revoke(old))
+        #expect(state(try await world.first.tokens.check(bearer: second.access)) == "absent")
+        #expect(try await world.second.tokens.revoke(old), "harmless when repeated")
+    }
+
+    @Test("HO-13: a refresh asks the provider when it is time, and a refusal there ends the pair")
+    func revalidation() async throws {
+        let world = try await TwoProcesses()
+        let first = try await pair(world.first)
+        world.time.advance(by: .seconds(12 * 3600))
+        world.first.method.answer = .renewed(TwoProcesses.person(refreshToken: "refresh-1"))
+        let second = try #require(try await world.first.tokens.refresh(first.token))
+        world.time.advance(by: .seconds(12 * 3600))
+        world.second.method.answer = .refused(reason: "invalid_grant")
+        #expect(try await world.second.tokens.refresh(second.token) == nil)
+        #expect(world.second.method.tokens == ["refresh-1"])
+        #expect(try await world.first.store.find(id: first.session.id) == nil)
+    }
+}
+
+/// Counts the reads that reach another database.
+final class CountingReads: DatabaseBackend {
+    private let inner: Database
+    private let heard = Heard()
+    var dialect: SQLDialect { inner.backend.dialect }
+    var count: Int { heard.all.count }
+
+    init(_ inner: Database) { self.inner = inner }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result {
+        heard.add(SessionEnding(session: "", reason: ""))
+        return try await inner.read(body)
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result { try await inner.write(body) }
+}
+
+extension IssuedTokens {
+    /// The refresh token of a pair; a text that is none where there is none.
+    var token: String { refresh ?? "none" }
+}

@@ -1,0 +1,355 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import Foundation
+import NacreCore
+import NacreHTTP
+import Synchronization
+import Testing
+
+@testable import NacreListener
+
+@Suite("The way to an upstream, over real sockets", .serialized, .timeLimit(.minutes(2)))
+struct UpstreamTransportTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test func `a connection is kept and used again`() async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            while true {
+                try await socket.request()
+                try await socket.write(Self.ok)
+            }
+        }) { world in
+            for _ in 0..<3 { #expect(try await world.send().wholeText() == "ok") }
+            #expect(try await world.send(.post, body: .bytes([])).wholeText() == "ok")
+            #expect(world.connections.value == 1)
+        }
+    }
+
+    /// The second request finds the kept connection stale: the upstream ends it without an answer.
+    private static func stale(_ number: Int, _ socket: ScriptedSocket) async throws {
+        try await socket.request()
+        try await socket.write(ok)
+        if number > 1 { return try await socket.request().method == .get ? socket.write(ok) : socket.close() }
+        try await socket.request()
+        socket.close()
+    }
+
+    @Test func `a GET that finds its kept connection stale is sent once more, on a new one`() async throws {
+        try await UpstreamWorld.run(script: Self.stale) { world in
+            #expect(try await world.send().wholeText() == "ok")
+            #expect(try await world.send(.get, "/again").wholeText() == "ok")
+            #expect(world.connections.value == 2)
+            #expect(world.requests.all == ["GET /", "GET /again", "GET /again"])
+        }
+    }
+
+    @Test(
+        "what is unsafe or has a body is never sent twice",
+        arguments: [(HTTPMethod.post, HTTPBody.none), (.delete, .none), (.put, .bytes([1])), (.get, .bytes([1]))])
+    func notRepeated(method: HTTPMethod, body: HTTPBody) async throws {
+        try await UpstreamWorld.run(script: Self.stale) { world in
+            #expect(try await world.send().wholeText() == "ok")
+            let code = await world.failure { _ = try await world.send(method, "/once", body: body) }
+            #expect(code == "transport.protocol")
+            #expect(world.requests.all == ["GET /", "\(method.rawValue) /once"])
+            #expect(world.connections.value == 1)
+        }
+    }
+
+    @Test func `an unsafe request does not go into a connection that the upstream has left`() async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write(Self.ok)
+            socket.close()
+        }) { world in
+            for _ in 0..<10 {
+                #expect(try await world.send(.post, body: .bytes([])).wholeText() == "ok")
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(world.connections.value == 10)
+        }
+    }
+
+    @Test(
+        "what is no whole answer is an error, not half an answer",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello", "HTTP/1.1 200 OK\r\nContent-Le",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloworld",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "",
+            "HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX: " + String(repeating: "a", count: 100_000),
+            String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 9) + ok,
+        ])
+    func broken(answer: String) async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write(answer)
+        }) { world in
+            let code = await world.failure { _ = try await world.send().wholeText() }
+            #expect(code == "transport.protocol")
+            #expect(world.transport.idleCount == 0)
+        }
+    }
+
+    @Test(
+        "bytes behind an answer are never taken for the next one",
+        arguments: [
+            "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 204 No Content\r\n\r\n" + ok, ok + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+            "HTTP/1.1 304 Not Modified\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        ])
+    func surplus(answer: String) async throws {
+        try await UpstreamWorld.run(script: { number, socket in
+            try await socket.request()
+            try await socket.write(number == 1 ? answer : Self.ok)
+            try await socket.request()
+            try await socket.write(Self.ok)
+        }) { world in
+            _ = try await world.send().wholeText()
+            try await Task.sleep(for: .milliseconds(20))
+            #expect(try await world.send(.get, "/second").wholeText() == "ok")
+            #expect(world.connections.value == 2)
+        }
+    }
+
+    @Test func `interim answers are passed over`() async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + Self.ok)
+        }) { world in
+            let answer = try await world.send()
+            #expect(answer.status == .ok && answer.fields["Link"] == nil)
+        }
+    }
+
+    @Test func `an upstream that never answers, or drips its head, is given up`() async throws {
+        try await UpstreamWorld.run(
+            { $0.headTime = .milliseconds(300) },
+            script: { number, socket in
+                try await socket.request()
+                if number == 1 { return try await socket.sleep(.seconds(5)) }
+                for _ in 0..<100 {
+                    try await socket.write("HTTP/1.1 200 OK\r\nX: ")
+                    try await socket.sleep(.milliseconds(50))
+                }
+            }
+        ) { world in
+            for _ in 0..<2 {
+                let began = ContinuousClock().now
+                #expect(await world.failure { _ = try await world.send() } == "transport.timeout")
+                #expect(ContinuousClock().now - began < .seconds(2))
+            }
+        }
+    }
+
+    @Test func `a body that stands still is given up; an event stream may be silent`() async throws {
+        try await UpstreamWorld.run(
+            { $0.stall = .milliseconds(200) },
+            script: { _, socket in
+                let target = try await socket.request().target
+                let type = target == "/events" ? "text/event-stream" : "text/plain"
+                try await socket.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: 4\r\n\r\nab")
+                try await socket.sleep(.milliseconds(600))
+                try await socket.write("cd")
+            }
+        ) { world in
+            #expect(await world.failure { _ = try await world.send().wholeText() } == "transport.timeout")
+            #expect(try await world.send(.get, "/events").wholeText() == "abcd")
+        }
+    }
+
+    @Test("NB-6: an upload may take longer than the answer may; its time counts from the end of the upload")
+    func slowUpload() async throws {
+        try await UpstreamWorld.run(
+            { $0.headTime = .milliseconds(400) },
+            script: { number, socket in
+                try await socket.request()
+                try await socket.read(4)
+                if number == 2 { try await socket.sleep(.seconds(3)) }
+                try await socket.write(Self.ok)
+            }
+        ) { world in
+            let slow = { () -> HTTPBody in
+                let left = Mutex(4)
+                return .stream(
+                    ByteStream {
+                        let more = left.withLock { left in
+                            left -= 1
+                            return left >= 0
+                        }
+                        guard more else { return nil }
+                        try await Task.sleep(for: .milliseconds(250))
+                        return [1]
+                    }, length: 4)
+            }
+            #expect(try await world.send(.post, body: slow()).wholeText() == "ok")
+            #expect(await world.failure { _ = try await world.send(.post, body: slow()) } == "transport.timeout")
+        }
+    }
+
+    @Test func `an upstream that stops taking an upload is given up`() async throws {
+        try await UpstreamWorld.run(
+            {
+                $0.headTime = .milliseconds(300); $0.stall = .milliseconds(300)
+            },
+            script: { _, socket in
+                try await socket.request()
+                try await socket.sleep(.seconds(5))
+            }
+        ) { world in
+            let endless = HTTPBody.stream(ByteStream { [UInt8](repeating: 0, count: 65_536) }, length: nil)
+            #expect(await world.failure { _ = try await world.send(.post, body: endless) } == "transport.timeout")
+        }
+    }
+
+    @Test func `an answer that comes before the end of the upload is heard, and the connection is not used again`()
+        async throws
+    {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+            try await socket.sleep(.milliseconds(300))
+        }) { world in
+            let endless = HTTPBody.stream(
+                ByteStream {
+                    try await Task.sleep(for: .milliseconds(5))
+                    return [1]
+                }, length: nil)
+            #expect(try await world.send(.post, body: endless).status == .contentTooLarge)
+            #expect(world.transport.idleCount == 0)
+        }
+    }
+
+    @Test func `an upload that fails on the client's side ends the exchange with the client's error`() async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.read(1 << 20)
+        }) { world in
+            let broken = HTTPBody.stream(ByteStream { throw NacreError("test.client", "left") }, length: nil)
+            #expect(await world.failure { _ = try await world.send(.post, body: broken) } == "test.client")
+            let short = HTTPBody.stream(ByteStream { nil }, length: 5)
+            #expect(await world.failure { _ = try await world.send(.post, body: short) } == "http.body_incomplete")
+        }
+    }
+
+    @Test func `a cancelled request lets its connection go at once`() async throws {
+        let gone = Counter()
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            if try await socket.socket.read(upTo: 1, until: .after(.seconds(5))) == nil { gone.add() }
+        }) { world in
+            let task = Task { try await world.send() }
+            _ = try await settled(at: 1) { world.requests.all.count }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(try await settled(at: 1) { gone.value } == 1)
+        }
+    }
+
+    @Test func `a dropped answer lets its connection go`() async throws {
+        let gone = Counter()
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nx")
+            do { while try await socket.socket.read(upTo: 1, until: .after(.seconds(5))) != nil {} } catch {}
+            gone.add()
+        }) { world in
+            _ = try await world.send()
+            #expect(try await settled(at: 1) { gone.value } == 1)
+        }
+    }
+
+    @Test func `an upgraded connection carries bytes both ways, the early ones first`() async throws {
+        try await UpstreamWorld.run(script: { _, socket in
+            let head = try await socket.request()
+            #expect(head.fields["Connection"] == "Upgrade" && head.fields["Upgrade"] == "websocket")
+            try await socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nearly")
+            while let bytes = try await socket.socket.read() { try await socket.socket.write(bytes) }
+        }) { world in
+            let answer = try await world.send(fields: ["Upgrade": "websocket"])
+            #expect(answer.status == .switchingProtocols)
+            let client = RecordingDuplex(sending: "hello")
+            try await answer.upgrade?(client)
+            #expect(client.text == "earlyhello")
+        }
+    }
+
+    @Test func `an https upstream is checked: authority and name`() async throws {
+        let folder = NSTemporaryDirectory() + "nacre-upstream-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = folder + "/authorities.pem"
+        try TestIdentity.certificate.write(toFile: file, atomically: true, encoding: .utf8)
+        let identity = try TLSServerIdentity(certificatePEM: TestIdentity.certificate, privateKeyPEM: TestIdentity.key)
+        try await ListenerWorld.run({ $0.tls = identity }, respond: { _, _ in HTTPResponse(body: .text("ok")) }) {
+            world in
+            let loops = try EventLoops()
+            defer { loops.stop() }
+            var configuration = LoopTransport.Configuration()
+            func code(_ host: String) async -> String {
+                let transport = LoopTransport(configuration: configuration, loops: loops)
+                defer { transport.closeIdle() }
+                do {
+                    let request = HTTPRequest(scheme: "https", authority: "\(host):\(world.port)", target: "/")
+                    // Twice: the second goes over the kept connection.
+                    _ = try await transport.send(request).wholeText()
+                    return try await transport.send(request).wholeText()
+                } catch { return (error as? NacreError)?.code.rawValue ?? "\(error)" }
+            }
+            #expect(await code("127.0.0.1") == "transport.tls")
+            configuration.authorities = file
+            #expect(await code("127.0.0.1") == "ok")
+            #expect(await code("localhost") == "ok")
+            #expect(await code("127.0.0.2") == "transport.tls")
+        }
+    }
+
+    @Test func `100 MB go up and down at once in little memory`() async throws {
+        let total = 100_000_000
+        let piece = [UInt8](repeating: 7, count: 65_536)
+        try await ListenerWorld.run(respond: { request, _ in
+            HTTPResponse(body: .stream(request.body.stream, length: nil))
+        }) { world in
+            let loops = try EventLoops()
+            defer { loops.stop() }
+            let transport = LoopTransport(loops: loops)
+            let sent = Mutex(0)
+            let body = ByteStream {
+                let more = sent.withLock { sent in
+                    defer { sent += piece.count }
+                    return sent < total
+                }
+                return more ? piece : nil
+            }
+            let before = residentBytes()
+            let answer = try await transport.send(
+                HTTPRequest(
+                    method: .post, authority: "127.0.0.1:\(world.port)", target: "/",
+                    body: .stream(body, length: nil)))
+            var received = 0
+            var most = 0
+            while let bytes = try await answer.body.stream.next() {
+                received += bytes.count
+                if received % 16 == 0 { most = max(most, residentBytes() - before) }
+            }
+            #expect(received >= total)
+            #expect(most < 40_000_000, "memory grew by \(most) bytes")
+            transport.closeIdle()
+        }
+    }
+}
+
+/// Sends one text and records what comes.
+final class RecordingDuplex: DuplexStream {
+    private let state: Mutex<(toSend: [UInt8]?, seen: [UInt8])>
+    init(sending text: String) { state = Mutex((Array(text.utf8), [])) }
+    var text: String { String(decoding: state.withLock { $0.seen }, as: UTF8.self) }
+    func read() async throws -> [UInt8]? { state.withLock { $0.toSend.take() } }
+    func write(_ bytes: [UInt8]) async throws { state.withLock { $0.seen += bytes } }
+    func finishWriting() async throws {}
+    func close() async {}
+}
