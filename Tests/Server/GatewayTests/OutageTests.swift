@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreGateway
 import NacreHTTP
 import NacreRouting
@@ -51,10 +52,7 @@ import Testing
         let begun = fixture.browser()
         let callback = try await begun.depart(web)
         for table in ["gateway_pending", "sessions"] {
-            try await fixture.database.write { sql in
-                try sql.executeScript(
-                    "CREATE TRIGGER \(table)_full BEFORE INSERT ON \(table) BEGIN SELECT RAISE(ABORT, 'no'); END")
-            }
+            try await fixture.database.refuse("INSERT", on: table)
         }
         let page = try await fixture.browser().send(.get, web)
         #expect(page.status == .serviceUnavailable)

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreGateway
 import NacreHTTP
 import NacreTesting
@@ -139,12 +140,9 @@ import Testing
         let fixture = try await GatewayFixture()
         let browser = try await fixture.signedInBrowser()
         let token = try fixture.provider.logoutToken()
-        try await fixture.database.write { sql in
-            try sql.executeScript(
-                "CREATE TRIGGER kept BEFORE DELETE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END")
-        }
+        try await fixture.database.refuse("DELETE", on: "sessions")
         #expect(try await backchannel(fixture, token).status.rawValue >= 500)
-        try await fixture.database.write { sql in try sql.executeScript("DROP TRIGGER kept") }
+        try await fixture.database.allow(on: "sessions")
         #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .ok)
         #expect(try await backchannel(fixture, token).status == .ok)
         #expect(try await browser.send(.get, "/api/v1.0/users/me/").status == .unauthorized)

@@ -118,10 +118,8 @@ struct ProviderWorld {
 
     /// Everything in the database as one text.
     func dump() async throws -> String {
-        try await database.read { sql in
-            let tables = try sql.query("SELECT name FROM sqlite_master WHERE type = 'table'").map {
-                try $0.text("name")
-            }
+        let tables = try await database.tables()
+        return try await database.read { sql in
             var text = ""
             for table in tables { for row in try sql.query("SELECT * FROM \(table)") { text += "\(row.values)\n" } }
             return text

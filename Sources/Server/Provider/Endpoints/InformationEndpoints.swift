@@ -49,7 +49,7 @@ struct InformationEndpoints: Sendable {
 
     /// The public keys. Short-lived in caches, so that a rotation is seen soon.
     func keys(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        var response = HTTPResponse.json(try await core.keys.published().json)
+        var response = HTTPResponse.json(await core.keys.published().json)
         response.fields["Cache-Control"] = "public, max-age=300"
         response.fields["Access-Control-Allow-Origin"] = "*"
         return response

@@ -133,6 +133,12 @@ actor SigningKeys {
                         """, [name])
                     guard try row?.text("kid") == last else { return }
                 }
+                if isFirst, reason == .planned {
+                    // Of two nodes that start on an empty database at once, one makes the first key.
+                    let row = try sql.first(
+                        "SELECT kid FROM provider_key WHERE algorithm = $1 AND withdrawn_at IS NULL LIMIT 1", [name])
+                    guard row == nil else { return }  // guard: provider-first-key
+                }
                 if reason == .compromised {
                     try sql.execute(
                         "UPDATE provider_key SET withdrawn_at = $1 WHERE algorithm = $2 AND withdrawn_at IS NULL",
