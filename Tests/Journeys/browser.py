@@ -2,6 +2,7 @@
 import base64
 import json
 import time
+import urllib.parse
 import urllib.request
 
 import websocket
@@ -103,9 +104,18 @@ class Browser:
     def history(self):
         return [t["url"] for t in self.targets()]
 
+    def new_tab(self, url):
+        """A tab at this address, in the browser that runs already."""
+        place = f"http://127.0.0.1:{self.port}/json/new?{urllib.parse.quote(url, safe=':/')}"
+        with urllib.request.urlopen(urllib.request.Request(place, method="PUT"), timeout=10) as answer:
+            return Page(json.load(answer)["webSocketDebuggerUrl"])
+
+    def close(self, target):
+        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{target['id']}", timeout=2).read()
+
     def close_tabs(self):
         for target in self.targets():
-            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{target['id']}", timeout=2).read()
+            self.close(target)
         time.sleep(0.3)
 
     def sign_in(self, user="alice", password="alice-password-1", remember=True, page=None):

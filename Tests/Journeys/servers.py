@@ -40,6 +40,7 @@ class Servers:
             "MOBILE_AUTH_CALLBACK_SCHEMES": json.dumps(list(schemes)),
         } | (environment or {})
         self.provider = provider
+        self.openid = {}  # further settings under "oidc"
         self.gateway = self.backend = None
 
     def configuration(self):
@@ -53,7 +54,7 @@ class Servers:
         if self.provider:
             settings["provider"] = {"enabled": False}
             settings["oidc"] = {"issuer": self.issuer, "clientID": self.provider.client_id,
-                                "clientSecret": self.provider.client_secret}
+                                "clientSecret": self.provider.client_secret} | self.openid
         else:
             settings["provider"] = {"listen": {"host": "127.0.0.1", "port": self.provider_port}}
         path = self.desktop.root / "nacre.server.json"

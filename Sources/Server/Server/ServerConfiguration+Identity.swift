@@ -48,6 +48,7 @@ extension ServerConfiguration {
         }
         try readParameters(&object, reader, environment)
         openID.essentialLevels = try object?.strings("essentialLevels") ?? []
+        openID.untypedLogoutTokens = try object?.bool("untypedLogoutTokens") ?? openID.untypedLogoutTokens
         try object?.finish()
     }
 

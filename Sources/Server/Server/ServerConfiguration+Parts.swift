@@ -25,6 +25,7 @@ extension ServerConfiguration {
         oidc.extraParameters = openID.extraParameters
         oidc.essentialContexts = openID.essentialLevels
         oidc.signatureAlgorithm = openID.signAlgorithm
+        oidc.acceptsUntypedLogoutTokens = openID.untypedLogoutTokens
         var result = GatewayConfiguration(
             publicOrigin: origin, name: name, environment: isDevelopment ? "development" : "production",
             version: Self.version, callbackSchemes: schemes, oidc: oidc)

@@ -49,6 +49,8 @@ public struct ServerConfiguration: Sendable {
         /// `oidc.extraParameters`, `OIDC_AUTH_REQUEST_EXTRA_PARAMS` (a JSON object): further parameters of the
         /// authorization request. Default none. Example `{"acr_values": "eidas1"}`.
         public var extraParameters: [String: String] = [:]
+        /// `oidc.untypedLogoutTokens`: takes logout tokens that do not say what they are (`typ`). Default false.
+        public var untypedLogoutTokens = false
         /// `oidc.essentialLevels`: levels (`acr`) of which one must be reached. Default none.
         public var essentialLevels: [String] = []
     }

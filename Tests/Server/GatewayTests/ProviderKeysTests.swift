@@ -106,6 +106,26 @@ import Testing
         #expect(try await browser.send(.get, world.me).status.rawValue == (status == 200 ? 401 : 200))
     }
 
+    @Test("HO-7: a logout token without its type is taken only where that is configured, and never one with a nonce")
+    func untyped() async throws {
+        func token(_ world: ConformanceWorld, nonce: String? = nil) throws -> String {
+            try world.provider.idToken(nonce: nonce) {
+                $0["events"] = ["http://schemas.openid.net/event/backchannel-logout": [:]]
+                $0["jti"] = .string(nonce ?? "1")
+            }
+        }
+        let strict = try await ConformanceWorld()
+        let lenient = try await ConformanceWorld { $0.oidc.acceptsUntypedLogoutTokens = true }
+        for (world, status) in [(strict, 400), (lenient, 200)] {
+            let browser = try await world.expectSignIn()
+            #expect(try await world.backchannel(try token(world, nonce: "n")).status == .badRequest)
+            #expect(try await world.backchannel(try world.provider.idToken(nonce: nil)).status == .badRequest)
+            #expect(try await browser.send(.get, world.me).status == .ok)
+            #expect(try await world.backchannel(try token(world)).status.rawValue == status)
+            #expect(try await browser.send(.get, world.me).status.rawValue == (status == 200 ? 401 : 200))
+        }
+    }
+
     @Test("HO-7: a logout token may name the person alone, and then ends every session of theirs")
     func logoutBySubject() async throws {
         let world = try await ConformanceWorld()

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreCrypto
+import NacreDatabase
 import NacreHTTP
 import NacreTesting
 import Testing

@@ -32,6 +32,36 @@ import Testing
         #expect(configuration.data == ".nacre")
     }
 
+    @Test("HO-14: claimed links and their apps come from the file or the environment, and must be the gateway's own")
+    func claimedLinks() throws {
+        let print = Array(repeating: "0A", count: 32).joined(separator: ":")
+        let fromFile = try read(
+            #"{"mobile":{"schemes":["stmessages"],"links":{"stmessages":"https://mail.example.org/app"},"appleApps":["A1B2C3D4E5.org.example.app"],"androidApps":{"org.example.app":[""#
+                + print + #""]}},"oidc":{"untypedLogoutTokens":true}}"#, Self.production)
+        #expect(fromFile.links == ["stmessages": "https://mail.example.org/app"])
+        #expect(fromFile.appleApps == ["A1B2C3D4E5.org.example.app"])
+        #expect(fromFile.androidApps == ["org.example.app": [print]])
+        #expect(fromFile.openID.untypedLogoutTokens)
+        let variables = Self.production.merging([
+            "MOBILE_AUTH_CALLBACK_SCHEMES": #"["stmessages"]"#,
+            "MOBILE_AUTH_CALLBACK_LINKS": #"{"stmessages":"https://mail.example.org/a"}"#,
+            "MOBILE_APPLE_APP_IDS": #"["A1B2C3D4E5.org.example.app"]"#,
+            "MOBILE_ANDROID_APPS": #"{"org.example.app":[""# + print + #""]}"#,
+        ]) { $1 }
+        let configuration = try read("{}", variables)
+        #expect(configuration.links == ["stmessages": "https://mail.example.org/a"])
+        #expect(configuration.androidApps == ["org.example.app": [print]])
+        for wrong in [
+            ["MOBILE_AUTH_CALLBACK_LINKS": #"{"stmessages":"https://elsewhere.example.org/a"}"#],
+            ["MOBILE_AUTH_CALLBACK_LINKS": #"{"other":"https://mail.example.org/a"}"#],
+            ["MOBILE_AUTH_CALLBACK_LINKS": "[]"], ["MOBILE_APPLE_APP_IDS": #"["org.example.app"]"#],
+            ["MOBILE_ANDROID_APPS": #"{"org.example.app":"AB"}"#],
+            ["MOBILE_ANDROID_APPS": #"{"org.example.app":["AB"]}"#],
+        ] {
+            #expect(throws: NacreError.self) { _ = try read("{}", variables.merging(wrong) { $1 }) }
+        }
+    }
+
     @Test func `production has no scheme, no embedded provider and the documented defaults`() throws {
         let configuration = try read("{}", Self.production)
         #expect(!configuration.isDevelopment && !configuration.provider.enabled)

@@ -21,8 +21,12 @@ extension RelyingParty {
         func refuse(_ reason: NacreError.Code, _ message: String) -> NacreError { NacreError(reason, message) }
         let jws = try JWS(parsing: token)
         let type = jws.header.type?.lowercased()
-        guard type == "logout+jwt" || type == "application/logout+jwt" else {  // guard: logout-type
-            throw refuse("logout_token.type", "The token is no logout token.")
+        let isUntyped = configuration.acceptsUntypedLogoutTokens && (type == nil || type == "jwt")
+        guard isUntyped || type == "logout+jwt" || type == "application/logout+jwt" else {  // guard: logout-type
+            throw refuse(
+                "logout_token.type",
+                "The token does not say that it is a logout token (typ logout+jwt); for a provider that never does, set "
+                    + "oidc.untypedLogoutTokens.")
         }
         try checkAlgorithm(jws.header)  // guard: logout-algorithm
         let key = try await verifier(metadata()).verificationKey(for: jws.header)

@@ -29,6 +29,9 @@ package struct OIDCConfiguration: Sendable {
     /// The one algorithm of ID tokens; nil takes what the published keys are made for. `HS256` (with the client secret) is
     /// accepted only when it stands here.
     package var signatureAlgorithm: String?
+    /// Whether logout tokens without the type `logout+jwt` are taken. Older providers send none; event and missing nonce
+    /// still tell a logout token from an ID token.
+    package var acceptsUntypedLogoutTokens = false
     /// How long one answer of the provider may take.
     package var timeLimit: Duration = .seconds(10)
 
