@@ -70,6 +70,15 @@ package protocol DatabaseBackend: Sendable {
     ) async throws -> Result
 }
 
+extension DatabaseBackend {
+    /// For backends that have one writer anyway. A backend that stands before another must pass `exclusive` on.
+    package func exclusive<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result {
+        try await write(body)
+    }
+}
+
 /// The words in which databases differ.
 package struct SQLDialect: Sendable {
     /// The type of a row id that the database counts up itself, with PRIMARY KEY.

@@ -28,7 +28,8 @@ enum PostgresFault {
         return (NacreError(code, "A statement failed: \(detail)\(named). \(advice)"), remedy)
     }
 
-    private static func meaning(_ state: String, reading: Bool) -> (NacreError.Code, PostgresRemedy, String) {
+    /// Code, remedy and advice for a state.
+    static func meaning(_ state: String, reading: Bool) -> (NacreError.Code, PostgresRemedy, String) {
         switch state {
         case "23505": ("database.unique", .none, "Use another value, or update the row that is there.")
         case "40001", "40P01":

@@ -48,6 +48,18 @@ import Testing
         #expect(try await database.read { sql in try sql.query("SELECT id FROM mail").count } == 0)
     }
 
+    @Test func `a statement that failed ends the transaction, also when its error is swallowed`() async throws {
+        let database = try await made()
+        let error = await #expect(throws: NacreError.self) {
+            try await database.write { sql in
+                try sql.execute("INSERT INTO mail (name) VALUES ('a')")
+                _ = try? sql.execute("INSERT INTO mail (name) VALUES ('a')")
+            }
+        }
+        #expect(error?.code == "database.unique")
+        #expect(try await database.read { sql in try sql.query("SELECT id FROM mail").count } == 0)
+    }
+
     @Test func `a read that changes something is refused`() async throws {
         let database = try await made()
         for sentence in ["DELETE FROM mail", "INSERT INTO mail (name) VALUES ('a') RETURNING id"] {

@@ -76,4 +76,24 @@ import Testing
         let error = #expect(throws: NacreError.self) { _ = try read([1], 1184) }
         #expect(error?.code == "database.column")
     }
+
+    @Test(
+        "Each state of PostgreSQL has this layer's code, and only what may succeed is tried again",
+        arguments: [
+            ("23505", "database.unique", PostgresRemedy.none), ("23503", "database.constraint", .none),
+            ("40001", "database.busy", .again), ("40P01", "database.busy", .again),
+            ("53100", "database.disk_full", .none), ("25006", "database.read_only", .none),
+            ("57P01", "database.unreachable", .reconnect), ("57P03", "database.unreachable", .reconnect),
+            ("08006", "database.unreachable", .reconnect), ("", "database.unreachable", .reconnect),
+            ("08P01", "database.statement", .none), ("0A000", "database.statement", .planAgain),
+            ("57014", "database.timeout", .none), ("55P03", "database.busy", .none), ("58030", "database.io", .none),
+            ("42P01", "database.statement", .none), ("22P02", "database.value", .none),
+            ("XX001", "database.corrupt", .none), ("42501", "database.permission", .none),
+        ])
+    func states(state: String, code: String, remedy: PostgresRemedy) {
+        let meaning = PostgresFault.meaning(state, reading: false)
+        #expect(meaning.0.rawValue == code)
+        #expect(meaning.1 == remedy)
+        #expect(meaning.2.hasSuffix("."))
+    }
 }

@@ -96,6 +96,34 @@ import Testing
         #expect(configuration.updateManifest == "https://updates.example.org/m.json")
     }
 
+    @Test func `a database is a file or a URL, and may stand in a file because it holds a password`() throws {
+        #expect(try read("{}", Self.production).database == nil)
+        #expect(try read(#"{"database":"db/nacre.sqlite"}"#, Self.production).database == "conf/db/nacre.sqlite")
+        let url = "postgres://nacre:s3cret@db.example.org/nacre"
+        let environment = Self.production.merging(["NACRE_DATABASE": url]) { $1 }
+        #expect(try read(#"{"database":"ignored"}"#, environment).database == url)
+        let file = try read(
+            #"{"databaseFile":"db.url","secretFile":"key"}"#, Self.production,
+            files: ["conf/db.url": url + "\n", "conf/key": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\n"])
+        #expect(file.database == url)
+        #expect(file.secret == "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8")
+    }
+
+    @Test(
+        "A place that is neither, a missing file and a secret that is none stop the start, without being repeated",
+        arguments: [
+            (["NACRE_DATABASE": "mysql://u:s3cret@h/d"], "database"),
+            (["NACRE_DATABASE_FILE": "/gone/s"], "NACRE_DATABASE_FILE"),
+            (["NACRE_SECRET": "s3cret"], "NACRE_SECRET"),
+        ])
+    func badDatabase(environment: [String: String], named: String) {
+        let error = #expect(throws: NacreError.self) {
+            _ = try read("{}", Self.production.merging(environment) { $1 })
+        }
+        #expect(error?.message.contains(named) == true)
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
     @Test func `paths in the file are relative to the file; a secret can stand in one`() throws {
         let configuration = try read(
             #"{"data":"state","web":{"path":"dist"},"oidc":{"clientSecretFile":"secret.txt"},"upstream":"http://127.0.0.1:8000"}"#,

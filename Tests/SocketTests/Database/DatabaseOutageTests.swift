@@ -151,6 +151,31 @@ import Testing
         #expect(try await database.read { sql in try sql.query("SELECT n FROM t").map { $0["n"] } } == [2])
     }
 
+    @Test("A connection that ends while a change is being stored: it is not made again, and the doubt is said")
+    func terminatedAtCommit() async throws {
+        let place = try await SharedPlace(.postgres)
+        let database = try place.open(connections: 1)
+        let attempts = Attempts()
+        try await database.migrate("c", table)
+        try await database.write { sql in
+            try sql.executeScript(
+                """
+                CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER vanish AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION vanish()
+                """)
+        }
+        let found = await code {
+            try await database.write { sql in
+                _ = try sql.execute("INSERT INTO t VALUES ($1, 'a')", [SQLValue(attempts.next())])
+            }
+        }
+        #expect(found == "database.commit_unknown")
+        #expect(attempts.count == 1)
+        #expect(try await database.read { sql in try sql.query("SELECT n FROM t").count } == 0)
+    }
+
     @Test("Two that lock the same rows in opposite order both come through")
     func deadlock() async throws {
         let place = try await SharedPlace(.postgres)

@@ -11,7 +11,7 @@ extension GatewayCore {
     /// `GET` and `POST /api/v1.0/initiate-login/`: the `initiate_login_uri` (OpenID Connect Core section 4). A portal of
     /// the provider, or anybody, asks us to begin a sign-in; so nothing of the request is obeyed that leads elsewhere.
     func initiateLogin(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        if let refusal = tooManyDepartures(request, context) { return refusal }
+        if let refusal = try await tooManyDepartures(request, context) { return refusal }
         let wish: ThirdPartyWish
         do { wish = try await self.wish(request) } catch let error as NacreError where error.code == "sign_in.parameter"
         {
