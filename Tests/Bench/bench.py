@@ -10,6 +10,7 @@ import sys
 
 import bridge
 import channel
+import proxy
 import sessions
 import start
 from desktop import Desktop
@@ -18,7 +19,8 @@ from report import ROOT, Failed, Report
 from servers import BINARIES
 from web import BUILD, Web, nginx
 
-MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure}
+MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
+            "proxy": proxy.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
 
