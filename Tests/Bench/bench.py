@@ -10,6 +10,7 @@ import sys
 
 import bridge
 import channel
+import many
 import proxy
 import sessions
 import start
@@ -20,7 +21,7 @@ from servers import BINARIES
 from web import BUILD, Web, nginx
 
 MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
-            "proxy": proxy.measure}
+            "many": many.measure, "proxy": proxy.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
 

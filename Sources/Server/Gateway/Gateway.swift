@@ -84,7 +84,6 @@ package struct Gateway: HTTPResponder {
     /// Removes what has expired; call it every few minutes.
     package func sweep() async throws {
         let removed = try await core.sessions.removeExpired()
-        try await core.limiter.sweep()
         let now = core.parts.time.now
         try await core.parts.database.write { sql in
             try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])

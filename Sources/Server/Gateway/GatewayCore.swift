@@ -39,7 +39,7 @@ struct GatewayCore: Sendable {
             store: sessions, methods: methods, time: time, log: parts.log.labelled("sessions"))
         sessionTokens = SessionTokens(
             store: sessions, keeper: keeper, policy: configuration.tokens,
-            issuer: configuration.publicOrigin.description)
+            issuer: configuration.publicOrigin.description, log: parts.log.labelled("sessions"))
         feed = SessionEventFeed(sessions, log: parts.log.labelled("sessions"))
         gate = SessionGate(
             keeper: keeper, cookie: SessionCookie(secure: configuration.publicOrigin.scheme == "https"),

@@ -28,9 +28,10 @@ package final class SharedLimiter: Sendable {
             CREATE INDEX rate_limit_empty ON rate_limit (empty_at);
             """)
     ]
-    /// Together with the sweep every ten minutes this bounds the table to some hundred thousand short rows.
+    /// Together with the sweep this bounds the table to some hundred thousand short rows.
     private static let writesPerSecond = Limit("writes", 200, per: .seconds(1))
     private static let sweepBatch = 1000
+    private static let sweepInterval: Duration = .seconds(600)
 
     private let database: Database
     private let time: any TimeSource
@@ -38,11 +39,13 @@ package final class SharedLimiter: Sendable {
     private let local = LocalLimiter()
     private let writes = Mutex(Cell(emptyAt: 0))
     private let saidAt = Mutex<Instant?>(nil)
+    private let sweptAt: Mutex<Instant>
 
     package init(database: Database, time: any TimeSource, log: Log) {
         self.database = database
         self.time = time
         self.log = log
+        sweptAt = Mutex(time.now)
     }
 
     /// Creates the table; call it once at start.
@@ -72,6 +75,7 @@ package final class SharedLimiter: Sendable {
         }
         do {
             let refusal = try await database.write { sql in try Self.take(keys, now: now, sql) }
+            try await sweepIfDue()
             guard let refusal else { return nil }
             local.giveBack(keys)
             local.learn(refusal.id, emptyAt: refusal.emptyAt)
@@ -138,10 +142,17 @@ package final class SharedLimiter: Sendable {
         try await database.write { sql in try Self.giveBack(keys, now: now, sql) }
     }
 
-    /// Removes counts that have been empty for ten minutes (of any clock), in small transactions; call it now and then.
-    package func sweep() async throws {
-        let end = SQLValue(now - 600_000_000)
-        for _ in 0..<200 {
+    /// Every ten minutes one caller removes the counts that have been empty for as long (by any clock).
+    private func sweepIfDue() async throws {
+        let moment = time.now
+        let isDue = sweptAt.withLock { swept -> Bool in
+            guard moment - swept >= Self.sweepInterval else { return false }
+            swept = moment
+            return true
+        }
+        guard isDue else { return }  // guard: limit-sweep
+        let end = SQLValue(now - Self.sweepInterval.inMilliseconds * 1000)
+        for _ in 0..<500 {
             let count = try await database.write { sql in
                 try sql.execute(
                     """

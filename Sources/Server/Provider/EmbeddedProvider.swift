@@ -4,6 +4,7 @@ public import NacreCore
 import NacreCrypto
 public import NacreDatabase
 import NacreHTTP
+import NacreLimits
 public import NacreRouting
 
 /// The embedded OpenID provider: for development, for small installations, and as the accounts' own front (PV-1 … PV-5).
@@ -26,6 +27,8 @@ public struct EmbeddedProvider: Sendable {
         let url = try WebURL(configuration.issuer)
         let store = ProviderStore(database: database)
         try await store.prepare()
+        let limiter = SharedLimiter(database: database, time: time, log: log.labelled("limits"))
+        try await limiter.prepare()
         let secret: [UInt8]
         if let given = configuration.secret {
             secret = given
@@ -39,7 +42,7 @@ public struct EmbeddedProvider: Sendable {
         core = ProviderCore(
             configuration: configuration, store: store, keys: keys,
             forms: try SealingKey(HKDFSHA256.derive(from: secret, info: "nacre provider forms")),
-            hasher: PasswordHasher(cost: configuration.passwordCost), time: time, random: random,
+            hasher: PasswordHasher(cost: configuration.passwordCost), limiter: limiter, time: time, random: random,
             log: log.labelled("provider"), basePath: basePath,
             cookies: ProviderCookies(isSecure: url.origin.scheme == "https"))
         router = Self.router(core)

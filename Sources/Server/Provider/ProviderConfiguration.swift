@@ -75,7 +75,7 @@ public struct ProviderLifetimes: Sendable {
     public init() {}
 }
 
-/// How many wrong passwords are taken before a 429. A device that signed this account in before has a count of its own,
+/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that signed this account in before has a count of its own,
 /// so that a stranger's guesses never lock its owner out.
 public struct ProviderThrottle: Sendable {
     /// Failures per address in one window.

@@ -4,6 +4,7 @@ import NacreCore
 import NacreCrypto
 import NacreHTTP
 import NacreJOSE
+import NacreLimits
 import NacreRouting
 
 /// What every endpoint of the provider works with.
@@ -14,6 +15,8 @@ struct ProviderCore: Sendable {
     /// Seals what forms carry.
     let forms: SealingKey
     let hasher: PasswordHasher
+    /// Counts tries of passwords, together with every other process.
+    let limiter: SharedLimiter
     let time: any TimeSource
     let random: any RandomSource
     let log: Log

@@ -46,6 +46,7 @@ public final class NacreServer: Sendable {
     private let loops: EventLoops
     private let upstream: LoopTransport
     private let sweeper = Mutex<Task<Void, Never>?>(nil)
+    private let follower = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the data folder, brings databases up to date and puts everything together; nothing listens yet.
     ///
@@ -127,6 +128,7 @@ public final class NacreServer: Sendable {
         }
         accepting.value = true
         let (gateway, time, log) = (gateway, time, log)
+        follower.withLock { $0 = Task { await gateway.followSessions() } }
         sweeper.withLock { sweeper in
             sweeper = Task {
                 while !Task.isCancelled {
@@ -145,6 +147,7 @@ public final class NacreServer: Sendable {
     public func stop() async {
         accepting.value = false
         sweeper.withLock { $0.take() }?.cancel()
+        follower.withLock { $0.take() }?.cancel()
         log.notice("server.stopping")
         gateway.closeLiveConnections()
         await withTaskGroup(of: Void.self) { group in

@@ -30,6 +30,14 @@ extension ServerConfiguration {
             version: Self.version, callbackSchemes: schemes, oidc: oidc)
         result.tokenLifetime = tokenLifetime
         result.exchangesPerMinute = exchangesPerMinute
+        result.departuresPerMinute = departuresPerMinute
+        result.tokensPerMinute = tokensPerMinute
+        result.tokens.presentations = Set(tokens.presentations.compactMap(SessionPresentation.init(rawValue:)))
+        result.tokens.bearerIsJWT = tokens.bearer == "jwt"
+        result.tokens.bearerAge = tokens.bearerAge
+        result.tokens.accessAge = tokens.accessAge
+        result.tokens.retryWindow = tokens.retryWindow
+        result.tokens.fromCookie = tokens.fromCookie
         result.webOrigins = webOrigins
         result.trustedProxies = trustedProxies
         result.updateManifest = updateManifest

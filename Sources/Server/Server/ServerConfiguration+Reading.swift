@@ -46,6 +46,8 @@ extension ServerConfiguration {
         try readProvider(&reader)
         try readMobile(&reader, environment)
         try readSessions(&reader, environment)
+        try readTokens(&reader)
+        try readLimits(&reader)
         var updates = try reader.object("updates")
         let manifest = try updates?.string("manifest")
         updateManifest = environment.text("MOBILE_OTA_MANIFEST_URL") ?? manifest

@@ -101,6 +101,25 @@ public struct ServerConfiguration: Sendable {
         public var webSocketIdle: Duration = .seconds(600)
     }
 
+    /// Tokens beside the cookie, for bundles and clients that keep their own (JW-1).
+    public struct Tokens: Sendable {
+        /// `tokens.presentations`: `pair` (a short access token and a rotating refresh token) and `bearer` (one token).
+        /// Default none: `/api/token/…` and `Authorization` are the upstream's. Example `["pair"]`.
+        public var presentations: [String] = []
+        /// `tokens.bearer`: `opaque` (lives and slides with its session) or `jwt`. Default `opaque`.
+        public var bearer = "opaque"
+        /// `tokens.bearerAge`, in seconds: how long a bearer token that is a JWT lives. Default 12 hours.
+        public var bearerAge: Duration = .seconds(12 * 3600)
+        /// `tokens.accessAge`, in seconds: how long an access token of a pair lives. Default 300.
+        public var accessAge: Duration = .seconds(300)
+        /// `tokens.retryWindow`, in seconds: for so long a refresh token that was just used is answered like the first
+        /// time, for clients whose network lost the answer. Default 0: every second use ends the session.
+        public var retryWindow: Duration = .zero
+        /// `tokens.fromCookie`: whether a page with a session cookie may fetch tokens at
+        /// `/api/v1.0/sessions/tokens/`. Default false.
+        public var fromCookie = false
+    }
+
     /// `NACRE_ENV`: `production` (default) or `development`, which fills in what a developer's machine needs.
     public var isDevelopment: Bool
     /// `name`: what the hand-off page calls the application. Default `Nacre`.
@@ -138,6 +157,12 @@ public struct ServerConfiguration: Sendable {
     public var tokenLifetime: Duration = .seconds(60)
     /// `mobile.exchangesPerMinute`: exchanges that one client address may try. Default 20.
     public var exchangesPerMinute = 20
+    /// `limits.departuresPerMinute`: sign-ins and sign-outs that one client network may begin. Default 60.
+    public var departuresPerMinute = 60
+    /// `limits.tokensPerMinute`: refreshes and revocations of tokens that one client network may ask for. Default 120.
+    public var tokensPerMinute = 120
+    /// `tokens`.
+    public var tokens = Tokens()
     /// `sessions.cookieAge`, `SESSION_COOKIE_AGE`, in seconds: a session ends after so long without use. Default 30 days.
     public var cookieAge: Duration = .seconds(30 * 86400)
     /// `sessions.absoluteAge`, `SESSION_ABSOLUTE_AGE`, in seconds: a session ends after so long in any case. Default 365 days.

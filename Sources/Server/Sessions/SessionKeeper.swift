@@ -41,7 +41,7 @@ package actor SessionKeeper {
 
     /// What the session of this identifier is worth now, for a caller who has verified a token that names it.
     package nonisolated func check(id: String, as presentation: SessionPresentation) async throws -> SessionCheck {
-        guard let session = try await store.find(id: id), session.presentation == presentation else {  // guard: session-kind
+        guard let session = try await store.find(id: id), session.presentation == presentation else {
             return .absent
         }
         return try await check(session)

@@ -148,6 +148,7 @@ package struct SessionStore: Sendable {
 
     /// The unexpired session that this handle presents in this way, or nil.
     package func find(handle: String, as presentation: SessionPresentation = .cookie) async throws -> Session? {
+        // guard: session-presentation
         try await find("handle = $1 AND presentation = $3", [Self.hash(handle)], [.text(presentation.rawValue)])
     }
 

@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
+package import NacreCore
 import NacreCrypto
 import NacreJOSE
 
@@ -63,9 +63,13 @@ package struct SessionTokens: Sendable {
     private let keeper: SessionKeeper
     private let keys: TokenKeys
     private let issuer: String
+    private let log: Log
 
     /// Tokens that name `issuer`, the public origin of the gateway.
-    package init(store: SessionStore, keeper: SessionKeeper, policy: TokenPolicy, issuer: String) {
+    package init(
+        store: SessionStore, keeper: SessionKeeper, policy: TokenPolicy, issuer: String, log: Log = .none
+    ) {
+        self.log = log
         self.store = store
         self.keeper = keeper
         self.policy = policy
@@ -143,14 +147,14 @@ package struct SessionTokens: Sendable {
             return try await keeper.check(id: token.session, as: .pair)
         case .bearer where policy.presentations.contains(.bearer) && policy.bearerIsJWT:
             return try await keeper.check(Self.handle(token.name), as: .bearer)
-        default: return .absent  // guard: token-kind
+        default: return .absent
         }
     }
 
     /// A new pair for a refresh token, once (JW-1); nil when it is worth nothing, or has been used before, which ends the
     /// session with everything derived from it.
     package func refresh(_ text: String) async throws -> IssuedTokens? {
-        guard let token = try await verified(text), token.kind == .refresh else { return nil }
+        guard let token = try await verified(text), token.kind == .refresh else { return nil }  // guard: token-kind
         guard case .valid(let session, _) = try await keeper.check(id: token.session, as: .pair) else { return nil }
         // Within the window for lost answers the same answer is needed twice: the next name follows from the last.
         let next =
@@ -162,7 +166,10 @@ package struct SessionTokens: Sendable {
             session.id, from: Self.handle(token.name), to: Self.handle(next), retryWindow: policy.retryWindow)
         switch rotation {
         case .rotated(let session), .repeated(let session): return try await signed(session, name: next)
-        case .reused, .absent: return nil
+        case .reused:
+            log.warning("session.refresh_reused", ["session": .string(session.id)])
+            return nil
+        case .absent: return nil
         }
     }
 
@@ -187,7 +194,7 @@ package struct SessionTokens: Sendable {
 
     /// What a token of ours says, or nil: form, algorithm, key, signature, issuer, audience, times.
     private func verified(_ text: String) async throws -> Token? {
-        guard text.utf8.count <= Self.maximumLength else { return nil }  // guard: token-length
+        guard text.utf8.count <= Self.maximumLength else { return nil }
         guard let jws = try? JWS(parsing: text), jws.header.type == Self.mediaType,
             let keyID = jws.header.keyID, let key = try await keys.verifier(keyID),
             let payload = try? jws.verifiedPayload(with: .publicKey(key)), let claims = try? JWTClaims(parsing: payload)

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreCrypto
+import NacreDatabase
 import NacreHTTP
 import NacreTesting
 import Testing
@@ -18,14 +19,14 @@ struct ThrottleTests {
         }
         let browser = world.browser(address: "192.0.2.99")
         let page = try await browser.authorize()
-        world.time.advance(by: .seconds(100))
+        world.time.advance(by: .seconds(20))
         let answer = try await browser.submit(page)
         #expect(answer.status == .tooManyRequests)
-        #expect(answer.fields["Retry-After"] == "500")
-        #expect(answer.text.contains("wait 9 minutes"))
+        #expect(answer.fields["Retry-After"] == "40")
+        #expect(answer.text.contains("wait a minute"))
         #expect(answer.isForm)
         #expect(try await world.browser().signIn(username: "bruno", password: "bruno-password-1").member("code") != nil)
-        world.time.advance(by: .seconds(500))
+        world.time.advance(by: .seconds(40))
         #expect(try await browser.submit(page).member("code") != nil)
     }
 
@@ -101,6 +102,35 @@ struct ThrottleTests {
             return try await group.reduce(0, +)
         }
         #expect(judged == 10)
+    }
+
+    @Test("Two providers on one database count together")
+    func twoProcesses() async throws {
+        let world = try await ProviderWorld()
+        let other = try await ProviderWorld(database: world.database)
+        for number in 0..<10 {
+            let browser = number % 2 == 0 ? world.browser(address: "192.0.2.\(number)") : other.browser()
+            let answer = try await browser.submit(try await browser.authorize(), password: "wrong")
+            #expect(answer.status.rawValue == 422)
+        }
+        let browser = other.browser(address: "192.0.2.99")
+        #expect(try await browser.submit(try await browser.authorize()).status == .tooManyRequests)
+    }
+
+    @Test("An account remembers its twenty newest devices and none older than a year")
+    func devices() async throws {
+        let world = try await ProviderWorld()
+        func count() async throws -> Int {
+            try await world.database.read { sql in try sql.query("SELECT id FROM provider_device").count }
+        }
+        for _ in 0..<25 {
+            _ = try await world.browser().signIn()
+            world.time.advance(by: .seconds(60))
+        }
+        #expect(try await count() == 20)
+        world.time.advance(by: .seconds(366 * 86_400))
+        _ = try await world.browser().signIn()
+        #expect(try await count() == 1)
     }
 
     @Test("Names and passwords of no sane length are just wrong")

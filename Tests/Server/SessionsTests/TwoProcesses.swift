@@ -10,6 +10,7 @@ import NacreTesting
 /// Two processes' stores: each with its own connections to one database file, on one clock unless they differ on purpose.
 final class TwoProcesses: Sendable {
     let time = ManualTime()
+    let sealing = SealingKey(random: SeededRandom(7))
     let first: Node
     let second: Node
     private let folder: String
@@ -29,11 +30,10 @@ final class TwoProcesses: Sendable {
     {
         folder = FileManager.default.temporaryDirectory.path + "/nacre-sessions-" + SystemRandom().identifier()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let sealing = SealingKey(random: SeededRandom(7))
         var policy = TokenPolicy()
         policy.presentations = [.bearer, .pair]
         configure(&policy)
-        let (file, tokenPolicy, time) = (folder + "/sessions.sqlite", policy, time)
+        let (file, tokenPolicy, time, sealing) = (folder + "/sessions.sqlite", policy, time, sealing)
         func node(_ clock: any TimeSource, seed: UInt64) throws -> Node {
             let database = try Database.sqlite(path: file, durable: false, time: clock)
             let store = SessionStore(database: database, sealing: sealing, time: clock, random: SeededRandom(seed))

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreHTTP
+import NacreLimits
 import NacreRouting
 
 /// `POST /login`: the form comes back (PV-3).
@@ -68,20 +69,20 @@ private struct Attempt: Sendable {
             && password.utf8.count <= PasswordHasher.maximumLength  // guard: provider-password-length
         guard isSane else { return try again(.wrong, .init(rawValue: 422)) }
         let account = try await core.store.account(named: username)
-        let buckets = try await self.buckets(account)
-        let window = core.configuration.throttle.window
-        let wait = try await core.store.takeTry(buckets, window: window, now: core.time.now)
+        let counts = try await self.counts(account)
+        // Taken before the password is looked at, so that many guesses at once do not slip through; a right one gives it back.
+        let wait = try await core.limiter.take(counts, outage: .refuse)
         if let wait {  // guard: provider-throttle
             core.log.warning("login.throttled", ["address": .string(address)])
             var response = try again(.tooMany(wait: wait), .tooManyRequests)
-            response.fields["Retry-After"] = String((wait.inMilliseconds + 999) / 1000)
+            response.fields["Retry-After"] = String(wait.retrySeconds)
             return response
         }
         guard let account = try await verified(account) else {
             core.log.notice("login.refused", ["address": .string(address)])
             return try again(.wrong, .init(rawValue: 422))
         }
-        try await core.store.giveBackTry(buckets)
+        try await core.limiter.giveBack(counts)
         return try await signIn(account)
     }
 
@@ -100,17 +101,23 @@ private struct Attempt: Sendable {
     }
 
     /// Where this try is counted: a device that the account knows has a count of its own.
-    private func buckets(_ account: ProviderAccount?) async throws -> [(name: String, limit: Int)] {
+    private func counts(_ account: ProviderAccount?) async throws -> [LimitedKey] {
         let throttle = core.configuration.throttle
         // Hashed, because people type passwords into the wrong field.
         let name = Hex.encode(SHA256.hash((account?.subject ?? username).lowercased()))
         if let device = core.cookies.value(core.cookies.device, in: request), let account,
             try await core.store.knows(device: device, subject: account.subject)  // guard: provider-known-device
         {
-            return [("device:\(Hex.encode(SHA256.hash(device))):\(name)", throttle.perAccount)]
+            return [
+                Limit("password.device", throttle.perAccount, per: throttle.window)
+                    .of(Hex.encode(SHA256.hash(device)) + ":" + name)
+            ]
         }
         let network = ClientNetwork.name(of: address)  // guard: provider-network
-        return [("address:\(network)", throttle.perAddress), ("account:\(name)", throttle.perAccount)]
+        return [
+            Limit("password.network", throttle.perAddress, per: throttle.window).of(network),
+            Limit("password.account", throttle.perAccount, per: throttle.window).of(name),
+        ]
     }
 
     private func signIn(_ account: ProviderAccount) async throws -> HTTPResponse {

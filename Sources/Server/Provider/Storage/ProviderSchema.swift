@@ -39,6 +39,13 @@ enum ProviderSchema {
                 UNIQUE (device_hash, subject));
             CREATE TABLE provider_failure (
                 bucket TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL, window_ends BIGINT NOT NULL);
-            """)
+            """),
+        // Tries are counted by the limits that all parts share.
+        Migration(
+            2,
+            """
+            DROP TABLE provider_failure;
+            CREATE INDEX provider_device_subject ON provider_device (subject, last_seen);
+            """),
     ]
 }

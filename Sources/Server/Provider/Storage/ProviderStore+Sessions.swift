@@ -68,53 +68,21 @@ extension ProviderStore {
         }
     }
 
+    /// Remembers that this device signed this person in. An account has at most so many devices, the newest, none of them
+    /// older than its cookie.
     func remember(device: String, subject: String, now: Instant) async throws {
         try await database.write { sql in
-            _ = try sql.execute(
+            try sql.execute(
                 """
                 INSERT INTO provider_device (device_hash, subject, last_seen) VALUES ($1, $2, $3)
                 ON CONFLICT (device_hash, subject) DO UPDATE SET last_seen = excluded.last_seen
                 """, [Self.hash(device), .text(subject), SQLValue(now)])
-        }
-    }
-
-    /// Takes one try out of every bucket, or none and answers how long to wait. Taken before the password is looked at,
-    /// so that many guesses at once do not slip through; a right password gives its try back.
-    func takeTry(
-        _ buckets: [(name: String, limit: Int)], window: Duration, now: Instant
-    ) async throws -> Duration? {
-        try await database.write { sql in
-            var wait = Duration.zero
-            for bucket in buckets {
-                let row = try sql.first(
-                    "SELECT count, window_ends FROM provider_failure WHERE bucket = $1 AND window_ends > $2",
-                    [.text(bucket.name), SQLValue(now)])
-                if let row, try row.integer("count") >= Int64(bucket.limit) {
-                    wait = max(wait, try row.moment("window_ends") - now)
-                }
-            }
-            guard wait == .zero else { return wait }
-            for bucket in buckets {
-                try sql.execute(
-                    """
-                    INSERT INTO provider_failure (bucket, count, window_ends) VALUES ($1, 1, $2)
-                    ON CONFLICT (bucket) DO UPDATE SET
-                        count = CASE WHEN provider_failure.window_ends > $3 THEN provider_failure.count + 1 ELSE 1 END,
-                        window_ends = CASE WHEN provider_failure.window_ends > $3 THEN provider_failure.window_ends
-                            ELSE excluded.window_ends END
-                    """, [.text(bucket.name), SQLValue(now + window), SQLValue(now)])
-            }
-            return nil
-        }
-    }
-
-    func giveBackTry(_ buckets: [(name: String, limit: Int)]) async throws {
-        try await database.write { sql in
-            for bucket in buckets {
-                try sql.execute(
-                    "UPDATE provider_failure SET count = count - 1 WHERE bucket = $1 AND count > 0",
-                    [.text(bucket.name)])
-            }
+            // guard: provider-device-bound
+            try sql.execute(
+                """
+                DELETE FROM provider_device WHERE subject = $1 AND (last_seen < $2 OR id NOT IN
+                    (SELECT id FROM provider_device WHERE subject = $1 ORDER BY last_seen DESC, id DESC LIMIT 20))
+                """, [.text(subject), SQLValue(now - .seconds(365 * 86_400))])
         }
     }
 }

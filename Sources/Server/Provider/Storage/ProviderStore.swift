@@ -36,7 +36,6 @@ struct ProviderStore: Sendable {
             try sql.execute("DELETE FROM provider_code WHERE expires_at < $1", [ended])
             try sql.execute("DELETE FROM provider_token WHERE expires_at < $1", [ended])
             try sql.execute("DELETE FROM provider_session WHERE expires_at < $1", [ended])
-            try sql.execute("DELETE FROM provider_failure WHERE window_ends < $1", [ended])
             try sql.execute(
                 """
                 DELETE FROM provider_grant WHERE created_at < $1
