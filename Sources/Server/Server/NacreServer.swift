@@ -110,6 +110,8 @@ public final class NacreServer: Sendable {
         self.parts = parts
     }
 
+    deinit { loops.stop() }
+
     /// Begins to listen, everywhere or nowhere.
     ///
     /// - Throws: `server.listen` that names the port taken and the option that changes it.
