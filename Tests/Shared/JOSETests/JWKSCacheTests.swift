@@ -64,7 +64,7 @@ struct JWKSCacheTests {
         let header = try header()
         provider.faults = [.slow]
         let waiting = (0..<8).map { _ in Task { try await keys.key(for: header) } }
-        while time.sleeperCount < 2 { await Task.yield() }
+        try await until { time.sleeperCount >= 2 }
         for _ in 0..<100 { await Task.yield() }
         #expect(fetches == 1)
         provider.faults = []
