@@ -1,5 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import NacreCore
+
 /// Language of what the shell itself says.
 package enum ShellLanguage: String, Sendable {
     case english = "en"
@@ -41,8 +43,8 @@ package enum ShellPage: Sendable, Equatable {
     /// The page as HTML: no script, no outside resource, light or dark as the system is.
     package func html(appName: String, language: ShellLanguage) -> String {
         let text = wording(appName: appName, french: language == .french)
-        let detail = text.detail.isEmpty ? "" : "<pre>\(Self.escape(text.detail))</pre>"
-        let note = text.note.isEmpty ? "" : "<p class=\"note\" role=\"status\">\(Self.escape(text.note))</p>"
+        let detail = text.detail.isEmpty ? "" : "<pre>\(HTMLText.escape(text.detail))</pre>"
+        let note = text.note.isEmpty ? "" : "<p class=\"note\" role=\"status\">\(HTMLText.escape(text.note))</p>"
         return """
             <!doctype html>
             <html lang="\(language == .french ? "fr" : "en")">
@@ -50,14 +52,14 @@ package enum ShellPage: Sendable, Equatable {
             <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
-            <title>\(Self.escape(text.title))</title>
+            <title>\(HTMLText.escape(text.title))</title>
             <style>\(Self.style)</style>
             <main>
               \(Self.mark)
-              <h1>\(Self.escape(text.title))</h1>
-              <p>\(Self.escape(text.body))</p>
+              <h1>\(HTMLText.escape(text.title))</h1>
+              <p>\(HTMLText.escape(text.body))</p>
               \(detail)
-              <a class="button" href="\(Self.retryURL)" autofocus>\(Self.escape(text.button))</a>
+              <a class="button" href="\(Self.retryURL)" autofocus>\(HTMLText.escape(text.button))</a>
               \(note)
             </main>
             </html>
@@ -112,20 +114,6 @@ package enum ShellPage: Sendable, Equatable {
                     body: "The app’s own page could not be loaded.", detail: reason, button: "Try again",
                     note: "Trying again by itself.")
         }
-    }
-
-    private static func escape(_ text: String) -> String {
-        var out = ""
-        for character in text {
-            switch character {
-            case "&": out += "&amp;"
-            case "<": out += "&lt;"
-            case ">": out += "&gt;"
-            case "\"": out += "&quot;"
-            default: out.append(character)
-            }
-        }
-        return out
     }
 
     private static let mark = """

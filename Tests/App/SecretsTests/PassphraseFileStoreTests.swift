@@ -5,6 +5,7 @@ import NacreCore
 import NacreCrypto
 import NacrePorts
 import NacreSecrets
+import NacreTesting
 import Testing
 
 /// A folder of its own for each test.
@@ -68,9 +69,9 @@ private actor Answers {
         }
         let first = Task { await store.unlock() }
         let second = Task { await store.unlock() }
-        while await answers.waiting < 2 { await Task.yield() }
+        try await until { await answers.waiting >= 2 }
         await answers.give("correct horse")
-        while await store.availability() != .available { await Task.yield() }
+        try await until { await store.availability() == .available }
         try await store.write("session", Array("cookie".utf8))
         await answers.give("another")
         #expect(await first.value)

@@ -90,17 +90,6 @@ final class GatewayFixture: Sendable {
     }
 }
 
-/// Waits for what another task does.
-///
-/// - Throws: `test.never` when it has not happened after twenty seconds.
-func until(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while !condition() {
-        guard ContinuousClock.now < end else { throw NacreError("test.never", "What was waited for never happened.") }
-        await Task.yield()
-    }
-}
-
 /// RFC 7636, appendix B.
 enum PKCEPair {
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"

@@ -38,7 +38,7 @@ import Testing
         let browser = fixture.browser()
         async let answer = browser.send(.get, "/api/v1.0/authenticate/")
         // The provider's sleep and the gateway's limit.
-        while fixture.time.sleeperCount < 2 { await Task.yield() }
+        try await until { fixture.time.sleeperCount >= 2 }
         fixture.time.advance(by: .seconds(10))
         let page = try await answer
         #expect(page.status == .gatewayTimeout)

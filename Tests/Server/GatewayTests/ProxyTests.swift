@@ -162,7 +162,7 @@ import Testing
             return HTTPResponse()
         }
         async let answer = app.send(.get, "/api/x")
-        while time.sleeperCount < 2 { await Task.yield() }
+        try await until { time.sleeperCount >= 2 }
         time.advance(by: .seconds(60))
         #expect(try await answer.status == .gatewayTimeout)
     }
@@ -214,7 +214,7 @@ import Testing
         let endless = ByteStream { [1] }
         async let answer = app.send(
             .post, "/api/x", fields: ["X-CSRFToken": csrf], body: .stream(endless, length: nil))
-        while time.sleeperCount < 2 { await Task.yield() }
+        try await until { time.sleeperCount >= 2 }
         time.advance(by: .seconds(60))
         #expect(try await answer.status == .gatewayTimeout)
     }

@@ -58,7 +58,7 @@ import Testing
         method.answer = .renewed(fixture.person(refreshToken: "refresh-1"))
         let states = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { self.state(try await keeper.check(handle)) } }
-            while fixture.time.sleeperCount == 0 { await Task.yield() }
+            try await until { fixture.time.sleeperCount > 0 }
             // Late comers join the attempt that is under way, or find it done; either way nobody asks again.
             for _ in 0..<50 { await Task.yield() }
             fixture.time.advance(by: .seconds(10))

@@ -77,7 +77,7 @@ struct IDTokenVerifierTests {
         provider.faults = [.slow]
         let token = try provider.idToken(nonce: "nonce-1")
         let waiting = Task { [verifier, expectation] in try await verifier.verify(token, expecting: expectation) }
-        while time.sleeperCount < 2 { await Task.yield() }
+        try await until { time.sleeperCount >= 2 }
         time.advance(by: .seconds(10))
         let error = await #expect(throws: NacreError.self) { _ = try await waiting.value }
         #expect(error?.code == "jwks.timeout")

@@ -126,21 +126,3 @@ struct GatewayPage: Sendable {
         .note{margin:16px 0 0;font-size:14px}
         """
 }
-
-/// Text that stands in HTML.
-enum HTMLText {
-    static func escape(_ text: String) -> String {
-        var out = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "&": out += "&amp;"
-            case "<": out += "&lt;"
-            case ">": out += "&gt;"
-            case "\"": out += "&quot;"
-            case "'": out += "&#39;"
-            default: out.unicodeScalars.append(character)
-            }
-        }
-        return out
-    }
-}

@@ -61,18 +61,5 @@ enum PageStyle {
         """
 }
 
-/// The text with the characters that HTML gives a meaning replaced.
-func escaped(_ text: some StringProtocol) -> String {
-    var result = ""
-    for character in text.unicodeScalars {
-        switch character {
-        case "&": result += "&amp;"
-        case "<": result += "&lt;"
-        case ">": result += "&gt;"
-        case "\"": result += "&quot;"
-        case "'": result += "&#39;"
-        default: result.unicodeScalars.append(character)
-        }
-    }
-    return result
-}
+/// The text as it stands in a page.
+func escaped(_ text: some StringProtocol) -> String { HTMLText.escape(text) }
