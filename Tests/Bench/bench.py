@@ -11,6 +11,7 @@ import sys
 import bridge
 import channel
 import many
+import proxy
 import sessions
 import start
 from desktop import Desktop
@@ -20,7 +21,7 @@ from servers import BINARIES
 from web import BUILD, Web, nginx
 
 MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
-            "many": many.measure}
+            "many": many.measure, "proxy": proxy.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
 

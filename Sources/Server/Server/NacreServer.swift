@@ -162,6 +162,8 @@ public final class NacreServer: Sendable {
         return parts
     }
 
+    deinit { loops.stop() }
+
     /// Begins to listen, everywhere or nowhere.
     ///
     /// - Throws: `server.listen` that names the port taken and the option that changes it.

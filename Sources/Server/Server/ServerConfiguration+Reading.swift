@@ -38,9 +38,10 @@ extension ServerConfiguration {
         try identity?.finish()
         try readWeb(&reader, file)
         trustedProxies = try reader.strings("trustedProxies") ?? trustedProxies
-        if let wrong = trustedProxies.first(where: { ClientNetwork.canonical($0) == nil }) {
+        if let wrong = trustedProxies.first(where: { AddressRange($0) == nil }) {
             throw reader.fault(
-                "trustedProxies", "has \"\(wrong)\", which is no address; write such as \"127.0.0.1\" or \"::1\".")
+                "trustedProxies",
+                "has \"\(wrong)\", which is no address and no network; write such as \"127.0.0.1\" or \"10.0.0.0/8\".")
         }
         try readOpenID(&reader, file, environment, readFile)
         try readProvider(&reader)

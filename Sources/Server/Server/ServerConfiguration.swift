@@ -152,7 +152,8 @@ public struct ServerConfiguration: Sendable {
     public var webPath: String?
     /// `web.origins`: other origins whose pages may use the session cookie and be returned to. Default none.
     public var webOrigins: [Origin] = []
-    /// `trustedProxies`: addresses whose `X-Forwarded-For` is believed. Default none. Example `["127.0.0.1"]`.
+    /// `trustedProxies`: addresses and networks whose `X-Forwarded-For` is believed. Default none. Example
+    /// `["127.0.0.1", "10.0.0.0/8"]`.
     public var trustedProxies: [String] = []
     /// `oidc`.
     public var openID = OpenID()

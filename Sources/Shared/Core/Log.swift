@@ -75,10 +75,13 @@ public struct Log: Sendable {
     /// A log that keeps nothing.
     public static let none = Log(label: "none", minimum: .error, sink: DiscardingSink())
 
-    public func debug(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
-        write(.debug, event, fields)
+    // What is often dropped is not even put together then.
+    public func debug(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
+        if minimum <= .debug { write(.debug, event, fields()) }
     }
-    public func info(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.info, event, fields) }
+    public func info(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
+        if minimum <= .info { write(.info, event, fields()) }
+    }
     public func notice(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         write(.notice, event, fields)
     }

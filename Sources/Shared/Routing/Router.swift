@@ -65,7 +65,8 @@ public struct Router: HTTPResponder {
     }
 
     private static func segments(_ path: String) -> [String] {
-        path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { String(Substring($0)) }
     }
 
     private static func node(_ routes: [(HTTPMethod, ArraySlice<String>, Route)]) -> Node {

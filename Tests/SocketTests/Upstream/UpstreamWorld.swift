@@ -55,6 +55,23 @@ struct UpstreamWorld: Sendable {
             HTTPRequest(method: method, authority: authority, target: target, fields: fields, body: body))
     }
 
+    /// The body of an answer as text.
+    func text(
+        _ method: HTTPMethod = .get, _ target: String = "/", fields: HTTPFields = [:], body: HTTPBody = .none
+    ) async throws -> String {
+        let answer = try await send(method, target, fields: fields, body: body)
+        return String(decoding: try await answer.body.collect(upTo: 1 << 24), as: UTF8.self)
+    }
+
+    /// Sends a request that must be answered "ok".
+    func expectOK(
+        _ method: HTTPMethod = .get, _ target: String = "/", body: HTTPBody = .none,
+        at place: SourceLocation = #_sourceLocation
+    ) async throws {
+        let text = try await text(method, target, body: body)
+        #expect(text == "ok", sourceLocation: place)
+    }
+
     /// The code of the error that `body` throws.
     func failure(_ body: () async throws -> Void) async -> String {
         do {
@@ -101,10 +118,4 @@ struct ScriptedSocket: Sendable {
     func close() { socket.closeNow() }
 
     func sleep(_ time: Duration) async throws { try await ContinuousClock().sleep(for: time) }
-}
-
-extension HTTPResponse {
-    func wholeText() async throws -> String {
-        String(decoding: try await body.collect(upTo: 1 << 24), as: UTF8.self)
-    }
 }
