@@ -61,7 +61,9 @@ import Testing
         }
     }
 
-    @Test func `each operation has a name, a summary, an answer and the errors that every address may give`() async throws {
+    @Test func `each operation has a name, a summary, an answer and the errors that every address may give`()
+        async throws
+    {
         let document = try await document(try await GatewayFixture())
         var names: Set<String> = []
         for (path, item) in document["paths"]?.object ?? [:] {
