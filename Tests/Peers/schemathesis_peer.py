@@ -59,6 +59,8 @@ def story(report):
     config.write_text(json.dumps({
         "origin": origin, "listen": {"port": gateway}, "data": str(folder / "data"),
         "provider": {"listen": {"port": provider}, "issuer": f"http://localhost:{provider}"},
+        "tokens": {"presentations": ["pair", "bearer"], "fromCookie": True},
+        "limits": {"departuresPerMinute": 100000, "tokensPerMinute": 100000},
         "mobile": {"exchangesPerMinute": 100000}}))
     log = open(folder / "log", "wb")
     server = subprocess.Popen([BINARIES / "nacre", "serve", "--config", config], stdout=log, stderr=log,
@@ -71,7 +73,8 @@ def story(report):
             raise Failed("the server did not start: " + (folder / "log").read_text()[-1000:])
         handle = session(origin)
         check(report, "with a session, what asks for one answers as the document says", origin,
-              "-H", f"Cookie: sessionid={handle}", "--include-path-regex", "csrf|users/me|sessions/$",
+              "-H", f"Cookie: sessionid={handle}", "--include-path-regex", "csrf|users/me|sessions/$|sessions/tokens|end-others",
+              "-H", f"Origin: {origin}",
               "--exclude-checks", "ignored_auth")
         check(report, "without a session, every address answers as the document says", origin)
         faults = [line for line in (folder / "log").read_text().splitlines() if '"request.failed"' in line]

@@ -22,7 +22,8 @@ package enum SQLiteSnapshot {
         let answer = try copy.query("PRAGMA integrity_check(1)").first?.values.first?.text
         guard answer == "ok" else {  // guard: snapshot-check
             throw NacreError(
-                "database.snapshot", "The database \(place) is damaged (\(answer ?? "no answer")); use an earlier backup.")
+                "database.snapshot",
+                "The database \(place) is damaged (\(answer ?? "no answer")); use an earlier backup.")
         }
     }
 

@@ -23,12 +23,11 @@ struct GatewayCore: Sendable {
     let identityKeys: IdentityKeys
     let live: LiveConnections
     let proxy: ReverseProxy?
-    let document: OpenAPIDocument
+    private(set) var document: OpenAPIDocument?
 
     init(_ configuration: GatewayConfiguration, _ parts: Gateway.Parts) {
         self.configuration = configuration
         self.parts = parts
-        document = OpenAPIDocument(configuration)
         let (time, random) = (parts.time, parts.random)
         sessions = SessionStore(
             database: parts.database, sealing: parts.sealing, policy: configuration.sessions, time: time,
@@ -67,6 +66,9 @@ struct GatewayCore: Sendable {
                 gate: gate, identity: identity, live: live, time: time, random: random,
                 log: parts.log.labelled("upstream"))
         }
+        document = nil
+        // The routes are known once everything that answers them is there.
+        document = OpenAPIDocument(configuration, routes: router.routes)
     }
 
     /// Our own addresses, then the upstream's, then the web bundle's.
@@ -83,7 +85,7 @@ struct GatewayCore: Sendable {
             routes.post("/api/v1.0/backchannel-logout/") { try await backchannelLogout($0, $1) }
             routes.get("/api/v1.0/csrf/") { try await csrf($0, $1) }
             routes.get("/api/v1.0/config/") { request, _ in config() }
-            routes.get("/api/v1.0/openapi.json") { _, _ in document.response }
+            routes.get("/api/v1.0/openapi.json") { _, _ in description }
             routes.get("/api/v1.0/users/me/") { try await me($0, $1) }
             addSessions(&routes)
             addTokens(&routes)
@@ -93,6 +95,10 @@ struct GatewayCore: Sendable {
             addClaimedLinks(&routes)
             routes.fallback = { try await elsewhere($0, $1) }
         }
+    }
+
+    private var description: HTTPResponse {
+        document?.response ?? .failure(.notFound, code: "not_found", message: "There is nothing at this address.")
     }
 
     private func elsewhere(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {

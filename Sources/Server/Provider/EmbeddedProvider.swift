@@ -101,7 +101,8 @@ public struct EmbeddedProvider: Sendable {
         try await core.store.add(
             ProviderAccount(
                 subject: core.random.identifier(), username: username, email: email,
-                name: "\(givenName) \(familyName)".trimmingSpaces(), givenName: givenName, familyName: familyName, locale: locale,
+                name: "\(givenName) \(familyName)".trimmingSpaces(), givenName: givenName, familyName: familyName,
+                locale: locale,
                 passwordHash: try await core.hasher.hash(password), isDevelopment: false),
             now: core.time.now)
     }

@@ -20,7 +20,8 @@ final class FolderLock: Sendable {
         guard descriptor < 0 else { return FolderLock(descriptor) }
         guard -descriptor == EWOULDBLOCK else {
             throw NacreError(
-                "server.data", "\(place) cannot be opened (\(String(cString: nacre_error_text(-descriptor)))); "
+                "server.data",
+                "\(place) cannot be opened (\(String(cString: nacre_error_text(-descriptor)))); "
                     + "check who owns the folder.")
         }
         throw NacreError(

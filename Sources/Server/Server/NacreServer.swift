@@ -115,7 +115,8 @@ public final class NacreServer: Sendable {
     }
 
     private static func parts(
-        _ configuration: ServerConfiguration, _ gateway: Gateway, _ provider: EmbeddedProvider?, _ metrics: ServerMetrics,
+        _ configuration: ServerConfiguration, _ gateway: Gateway, _ provider: EmbeddedProvider?,
+        _ metrics: ServerMetrics,
         _ manager: ServiceManager, _ gatewayListener: (configuration: ListenerConfiguration, loops: EventLoops),
         time: any TimeSource, log: Log
     ) throws -> [Part] {
@@ -143,7 +144,8 @@ public final class NacreServer: Sendable {
         ]
         if let provider {
             let place = configuration.provider.listen
-            let counted = MeasuringMiddleware(metrics: metrics, part: "provider", elsewhere: { _ in "none" }, time: time)
+            let counted = MeasuringMiddleware(
+                metrics: metrics, part: "provider", elsewhere: { _ in "none" }, time: time)
             // The same proxy stands before both: without its word all people would share one limit.
             let edge = ClientAddressMiddleware(trustedProxies: Set(configuration.trustedProxies))
             let logged = RequestLogMiddleware(log: log.labelled("provider"), time: time).wrapping(provider.responder)

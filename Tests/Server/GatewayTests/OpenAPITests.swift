@@ -21,8 +21,16 @@ import Testing
         }
     }
 
-    @Test func `the document names exactly the routes of the gateway`() async throws {
-        let fixture = try await GatewayFixture()
+    @Test(arguments: [false, true])
+    func `the document names exactly the routes of the gateway`(_ everything: Bool) async throws {
+        let fixture = try await GatewayFixture { configuration in
+            guard everything else { return }
+            configuration.tokens.presentations = [.pair, .bearer]
+            configuration.tokens.fromCookie = true
+            configuration.claimedLinks.links = ["stmessages": try WebURL(GatewayFixture.origin + "/app")]
+            configuration.claimedLinks.appleApps = ["A1B2C3D4E5.org.example.app"]
+            configuration.claimedLinks.androidApps = ["org.example.app": [String(repeating: "AB:", count: 31) + "AB"]]
+        }
         let document = try await document(fixture)
         let written = (document["paths"]?.object ?? [:]).flatMap { path, item in
             (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
@@ -34,6 +42,8 @@ import Testing
         }
         #expect(Set(written) == Set(routes))
         #expect(written.count == routes.count)
+        #expect(everything == written.contains("POST /api/token/refresh/"))
+        #expect(everything == written.contains("GET /app/auth"))
     }
 
     @Test func `the document knows its installation, and each of its references leads somewhere`() async throws {
@@ -51,7 +61,9 @@ import Testing
         }
     }
 
-    @Test func `each operation has a name, a summary, an answer and the errors that every address may give`() async throws {
+    @Test func `each operation has a name, a summary, an answer and the errors that every address may give`()
+        async throws
+    {
         let document = try await document(try await GatewayFixture())
         var names: Set<String> = []
         for (path, item) in document["paths"]?.object ?? [:] {

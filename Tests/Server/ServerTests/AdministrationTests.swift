@@ -36,10 +36,11 @@ final class Installation: Sendable {
 
     /// Puts a session there; answers its handle.
     func session(_ subject: String = "anna") async throws -> (id: String, handle: String) {
-        let administration = try administration(seed: seeds.withLock { seed in
-            seed += 1
-            return seed
-        })
+        let administration = try administration(
+            seed: seeds.withLock { seed in
+                seed += 1
+                return seed
+            })
         let (session, handle) = try await administration.sessions(try await administration.stores()).begin(
             Authentication(
                 method: "oidc", issuer: "http://localhost:8902", subject: subject,
@@ -63,7 +64,8 @@ final class Installation: Sendable {
         #expect(!FileManager.default.fileExists(atPath: place.data))
     }
 
-    @Test func `sessions are listed without anything that opens them, and ended one by one or by person`() async throws {
+    @Test func `sessions are listed without anything that opens them, and ended one by one or by person`() async throws
+    {
         let place = try Installation()
         let admin = try place.administration()
         let schema = try await admin.migrate()
@@ -88,7 +90,9 @@ final class Installation: Sendable {
         #expect(try await place.find(other.handle) == nil)
     }
 
-    @Test func `people of the embedded provider are added, given passwords and removed; their sessions end`() async throws {
+    @Test func `people of the embedded provider are added, given passwords and removed; their sessions end`()
+        async throws
+    {
         let place = try Installation()
         let admin = try place.administration()
         _ = try await admin.migrate()
@@ -149,7 +153,8 @@ final class Installation: Sendable {
         #expect(answer["kept"] == .null)
         #expect(try await place.find(session.handle, in: fresh)?.subject == "anna")
         #expect(try mode(fresh + "/secret.key") == 0o600)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: place.root).sorted() == ["data", "fresh", "one.tar"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: place.root).sorted() == ["data", "fresh", "one.tar"])
     }
 
     @Test func `a restore refuses while a server runs, over newer data and over another installation, unless forced`()
@@ -163,7 +168,9 @@ final class Installation: Sendable {
         _ = try await admin.backup(to: archive)
         let stores = try await admin.stores()
         let lock = try FolderLock.take(stores.folder, exclusive: false)
-        let running = await #expect(throws: NacreError.self) { _ = try await admin.restore(from: archive, force: false) }
+        let running = await #expect(throws: NacreError.self) {
+            _ = try await admin.restore(from: archive, force: false)
+        }
         #expect(running?.code == "server.data_in_use")
         #expect(try await admin.restore(from: archive, force: true)["restartNeeded"] == true)
         withExtendedLifetime(lock) {}
@@ -181,7 +188,8 @@ final class Installation: Sendable {
         let database = try Database.sqlite(path: other + "/gateway.sqlite", time: place.time)
         try await database.write { sql in
             _ = try sql.execute(
-                "INSERT INTO nacre_migration (component, version, checksum, applied_at) VALUES ('sessions', 99, 'x', 0)")
+                "INSERT INTO nacre_migration (component, version, checksum, applied_at) VALUES ('sessions', 99, 'x', 0)"
+            )
         }
         let newer = await #expect(throws: NacreError.self) {
             _ = try await place.administration(other).restore(from: archive, force: false)
@@ -250,6 +258,69 @@ final class Installation: Sendable {
         #expect(!TarArchive.isPlain(name))
     }
 
+    @Test func `an archive that holds a path elsewhere is not unpacked`() throws {
+        let place = try Installation()
+        let path = place.root + "/evil.tar"
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let archive = try FileHandle(forWritingTo: URL(filePath: path))
+        try TarArchive.append("../evil", [1, 2, 3], to: archive, at: Instant(milliseconds: 0))
+        try TarArchive.finish(archive)
+        var names: [String] = []
+        let error = #expect(throws: NacreError.self) {
+            _ = try TarArchive.read(path) { name in
+                names.append(name)
+                return nil
+            }
+        }
+        #expect(error?.code == "backup.damaged")
+        #expect(names.isEmpty)
+    }
+
+    @Test func `a copy whose index does not fit its table is damaged`() async throws {
+        let place = try Installation()
+        let path = place.root + "/one.sqlite"
+        let database = try Database.sqlite(path: path, time: place.time)
+        try await database.write { sql in
+            try sql.executeScript("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX t_name ON t (name)")
+            for number in 0..<50 {
+                try sql.execute("INSERT INTO t (name) VALUES ($1)", [.text("value-of-row-\(number)")])
+            }
+        }
+        let copy = place.root + "/copy.sqlite"
+        try SQLiteSnapshot.write(path, to: copy)
+        var bytes = [UInt8](try #require(FileManager.default.contents(atPath: copy)))
+        let needle = Array("value-of-row-7".utf8)
+        let found = try #require(bytes.indices.first { bytes[$0...].starts(with: needle) })
+        bytes[found] = UInt8(ascii: "V")
+        #expect(FileManager.default.createFile(atPath: copy, contents: Data(bytes)))
+        let error = #expect(throws: NacreError.self) { try SQLiteSnapshot.check(copy) }
+        #expect(error?.code == "database.snapshot")
+    }
+
+    @Test func `a database of its own place is backed up and restored there; a secret kept elsewhere comes along`()
+        async throws
+    {
+        let place = try Installation()
+        func administration(_ name: String) throws -> Administration {
+            var configuration = try place.configuration(place.root + "/\(name)/data")
+            configuration.database = place.root + "/\(name).sqlite"
+            configuration.secret = String(repeating: "A", count: 43)
+            return Administration(configuration, time: place.time, random: SeededRandom(8))
+        }
+        let admin = try administration("one")
+        _ = try await admin.migrate()
+        let (_, handle) = try await admin.sessions(try await admin.stores()).begin(
+            Authentication(method: "oidc", issuer: "https://id.example.org", subject: "anna"), device: nil)
+        let archive = place.root + "/one.tar"
+        let files = try await admin.backup(to: archive)["files"]?.array ?? []
+        #expect(files.contains("configured.sqlite") && files.contains("secret.key"))
+        _ = try await admin.endAllSessions(user: nil)
+        let kept = try #require(try await admin.restore(from: archive, force: false)["kept"]?.string)
+        #expect(FileManager.default.fileExists(atPath: kept + "/before-configured.sqlite"))
+        let again = try administration("one")
+        #expect(try await again.sessions(try await again.stores()).find(handle: handle) != nil)
+    }
+
     @Test func `a server does not start on data that are half restored`() async throws {
         let place = try Installation()
         let admin = try place.administration()
@@ -272,6 +343,7 @@ final class Installation: Sendable {
         #expect(tools.address == "postgres://nacre@db.example.org:5433/nacre?sslmode=require")
         #expect(tools.password == "w0rd")
         #expect(try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").password == "p@ss")
-        #expect(try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").address == "postgres://nacre@localhost/nacre")
+        #expect(
+            try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").address == "postgres://nacre@localhost/nacre")
     }
 }

@@ -35,7 +35,9 @@ import Testing
         #expect(Set(text.types.keys) == Set(metrics().names))
     }
 
-    @Test func `a request is counted under the pattern of its route, the class of its status and its time`() async throws {
+    @Test func `a request is counted under the pattern of its route, the class of its status and its time`()
+        async throws
+    {
         let metrics = metrics()
         let time = time
         let client = measured(metrics) { request, _ in
@@ -50,7 +52,8 @@ import Testing
         let text = try PrometheusText(metrics.text)
         let route = ["part": "gateway", "route": "/things/:id/"]
         #expect(text.value("nacre_http_requests_total", route.merging(["method": "GET", "status": "2xx"]) { $1 }) == 3)
-        #expect(text.value("nacre_http_requests_total", route.merging(["method": "POST", "status": "4xx"]) { $1 }) == 1)
+        #expect(
+            text.value("nacre_http_requests_total", route.merging(["method": "POST", "status": "4xx"]) { $1 }) == 1)
         #expect(text.value("nacre_rate_limited_total", route) == 1)
         #expect(text.value("nacre_http_request_seconds_count", route) == 4)
         #expect(text.value("nacre_http_request_seconds_bucket", route.merging(["le": "0.025"]) { $1 }) == 0)
@@ -82,7 +85,9 @@ import Testing
             let failing = MeasuringTransport(
                 transport: InProcessClient(ClosureResponder { _, _ in throw NacreError(.init(rawValue: code), "No.") }),
                 outcomes: metrics.upstream, durations: metrics.upstreamSeconds, time: time)
-            await #expect(throws: NacreError.self) { _ = try await failing.send(HTTPRequest(authority: "a", target: "/")) }
+            await #expect(throws: NacreError.self) {
+                _ = try await failing.send(HTTPRequest(authority: "a", target: "/"))
+            }
         }
         let text = try PrometheusText(metrics.text)
         for outcome in ["unreachable", "timeout", "tls", "failed"] {

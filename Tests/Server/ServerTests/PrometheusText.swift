@@ -33,7 +33,8 @@ struct PrometheusText {
             }
             if line.hasPrefix("# TYPE ") {
                 let parts = line.dropFirst(7).split(separator: " ")
-                guard parts.count == 2, ["counter", "gauge", "histogram"].contains(parts[1]), helped.contains(String(parts[0])),
+                guard parts.count == 2, ["counter", "gauge", "histogram"].contains(parts[1]),
+                    helped.contains(String(parts[0])),
                     types[String(parts[0])] == nil
                 else { throw Fault(description: "a wrong TYPE: \(line)") }
                 family = String(parts[0])
@@ -48,7 +49,9 @@ struct PrometheusText {
             guard suffixes.contains(where: { sample.name == family + $0 }) else {
                 throw Fault(description: "a sample outside its family \(family): \(line)")
             }
-            let key = sample.name + sample.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\u{1}")
+            let key =
+                sample.name
+                + sample.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\u{1}")
             guard seen.insert(key).inserted else { throw Fault(description: "a series twice: \(line)") }
             samples.append(sample)
         }
@@ -90,13 +93,17 @@ struct PrometheusText {
                 guard rest.popFirst() == "\"", labels.updateValue(value, forKey: label) == nil else {
                     throw Fault(description: "a label without an end, or twice: \(line)")
                 }
-                if rest.first == "," { rest = rest.dropFirst() } else if rest.first != "}" {
+                if rest.first == "," {
+                    rest = rest.dropFirst()
+                } else if rest.first != "}" {
                     throw Fault(description: "no comma: \(line)")
                 }
             }
             rest = rest.dropFirst()
         }
-        guard rest.first == " ", let value = Double(rest.dropFirst()) else { throw Fault(description: "no value: \(line)") }
+        guard rest.first == " ", let value = Double(rest.dropFirst()) else {
+            throw Fault(description: "no value: \(line)")
+        }
         return Sample(name: name, labels: labels, value: value)
     }
 
@@ -123,8 +130,10 @@ struct PrometheusText {
 
 @Suite struct PrometheusTextTests {
     @Test(arguments: [
-        "a 1", "# TYPE a gauge\na 1\n", "# HELP a x\n# TYPE a gauge\na{b=c} 1\n", "# HELP a x\n# TYPE a gauge\na 1\na 1\n",
-        "# HELP a x\n# TYPE a counter\na 1\n", "# HELP a x\n# TYPE a gauge\nb 1\n", "# HELP a x\n# TYPE a gauge\na one\n",
+        "a 1", "# TYPE a gauge\na 1\n", "# HELP a x\n# TYPE a gauge\na{b=c} 1\n",
+        "# HELP a x\n# TYPE a gauge\na 1\na 1\n",
+        "# HELP a x\n# TYPE a counter\na 1\n", "# HELP a x\n# TYPE a gauge\nb 1\n",
+        "# HELP a x\n# TYPE a gauge\na one\n",
         "# HELP a x\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n",
     ])
     func `the reader refuses what is not the format`(_ text: String) {

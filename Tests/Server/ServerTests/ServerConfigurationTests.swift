@@ -216,4 +216,16 @@ import Testing
         #expect(sentences.count == 2)
         #expect(sentences[1].contains("OIDC_RP_CLIENT_ID?"))
     }
+
+    @Test func `metrics are off unless asked for, and never on a public port`() throws {
+        #expect(try read("{}", Self.production).metrics == nil)
+        #expect(
+            try read(#"{"metrics":{"listen":{"port":8909}}}"#, Self.production).metrics
+                == .init(host: "127.0.0.1", port: 8909))
+        for json in [
+            #"{"metrics":{"listen":{"port":8901}}}"#, #"{"metrics":{}}"#, #"{"metrics":{"listen":{"prot":1}}}"#,
+        ] {
+            #expect(throws: NacreError.self, "\(json)") { _ = try read(json, Self.production) }
+        }
+    }
 }

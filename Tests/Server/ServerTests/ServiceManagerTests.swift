@@ -19,7 +19,9 @@ import Testing
     @Test func `one socket without a name of ours is the gateway's`() throws {
         #expect(try read(["LISTEN_PID": "42", "LISTEN_FDS": "1"]).sockets == ["gateway": 3])
         #expect(
-            try read(["LISTEN_PID": "42", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "nacre.socket"]).sockets == ["gateway": 3])
+            try read(["LISTEN_PID": "42", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "nacre.socket"]).sockets == [
+                "gateway": 3
+            ])
     }
 
     @Test(arguments: [[:], ["LISTEN_PID": "41", "LISTEN_FDS": "1"], ["LISTEN_FDS": "1"], ["LISTEN_PID": "42"]])

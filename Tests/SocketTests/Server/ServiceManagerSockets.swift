@@ -29,7 +29,8 @@ import Testing
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    @Test func `a socket that listens already is taken over; who connected before the start is answered`() async throws {
+    @Test func `a socket that listens already is taken over; who connected before the start is answered`() async throws
+    {
         let (descriptor, port) = try listening()
         // Waits in the backlog until somebody serves it.
         let early = Task {
@@ -63,7 +64,8 @@ import Testing
 
     @Test(arguments: [false, true])
     func `the service manager hears of start and stop at its socket`(_ abstract: Bool) throws {
-        let path = abstract ? "@nacre-\(UUID().uuidString)" : NSTemporaryDirectory() + "n-\(UUID().uuidString.prefix(8))"
+        let path =
+            abstract ? "@nacre-\(UUID().uuidString)" : NSTemporaryDirectory() + "n-\(UUID().uuidString.prefix(8))"
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_un()

@@ -57,8 +57,11 @@ extension GatewayCore {
             ], status: .unauthorized)
     }
 
-    /// The texts under these names, or nil: a JSON object of a sane size in which all of them are strings.
-    private func texts(_ names: [String], _ request: HTTPRequest) async throws -> [String: String]? {
+    /// The texts under these names, or nil: a JSON object of a sane size in which all of them are strings. Those of
+    /// `optional` may be absent or null.
+    private func texts(_ names: [String], optional: [String] = [], _ request: HTTPRequest) async throws -> [String:
+        String]?
+    {
         let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
         guard type == "application/json" else { return nil }
         let body = try await request.body.collect(upTo: Self.maximumBody)
@@ -68,7 +71,11 @@ extension GatewayCore {
             guard let text = object[name]?.string else { return nil }
             texts[name] = text
         }
-        for name in ["device", "presentation"] { texts[name] = object[name]?.string }
+        for name in optional {
+            guard let value = object[name], !value.isNull else { continue }
+            guard let text = value.string else { return nil }
+            texts[name] = text
+        }
         return texts
     }
 
@@ -109,7 +116,9 @@ extension GatewayCore {
                 return .failure(
                     .forbidden, code: "token.from_token", message: "Tokens are given to a session with a cookie only.")
             }
-            guard let texts = try await texts([], request) else { return Self.malformed("presentation and device") }
+            guard let texts = try await texts([], optional: ["presentation", "device"], request) else {
+                return Self.malformed("presentation and device")
+            }
             guard let presentation = presentation(texts["presentation"] ?? "pair"), presentation != .cookie else {
                 return Self.unknownPresentation
             }
@@ -125,7 +134,8 @@ extension GatewayCore {
     private func obtain(
         _ request: HTTPRequest, _ context: RequestContext, _ method: any CredentialMethod
     ) async throws -> HTTPResponse {
-        guard let texts = try await texts(["email", "password"], request), let email = texts["email"],
+        guard let texts = try await texts(["email", "password"], optional: ["device"], request),
+            let email = texts["email"],
             let password = texts["password"]
         else { return Self.malformed("email and password") }
         let keys = [

@@ -27,7 +27,8 @@ extension Administration {
                 atPath: work, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         } catch {
             throw NacreError(
-                "backup.write", "The folder \(work) cannot be made; remove what is left of an earlier backup, or choose "
+                "backup.write",
+                "The folder \(work) cannot be made; remove what is left of an earlier backup, or choose "
                     + "a folder that can be written.", cause: error)
         }
         defer { try? manager.removeItem(atPath: work) }
@@ -111,7 +112,9 @@ struct BackupManifest: Equatable, Sendable {
         let manager = FileManager.default
         return try manager.contentsOfDirectory(atPath: folder).sorted().filter { name in
             let attributes = try manager.attributesOfItem(atPath: folder + "/" + name)
-            guard attributes[.type] as? FileAttributeType == .typeRegular, TarArchive.isPlain(name) else { return false }
+            guard attributes[.type] as? FileAttributeType == .typeRegular, TarArchive.isPlain(name) else {
+                return false
+            }
             return ![".sqlite-wal", ".sqlite-shm", ".lock", ".new", ".incomplete"].contains { name.hasSuffix($0) }
         }
     }

@@ -43,7 +43,8 @@ extension Administration {
         guard configuration.postgres == nil else { return }
         guard !manifest.files.contains(where: { $0.name == BackupManifest.dump }) else {
             throw NacreError(
-                "restore.database", "\(place) is of a PostgreSQL database, but the configuration names none; set "
+                "restore.database",
+                "\(place) is of a PostgreSQL database, but the configuration names none; set "
                     + "\"database\" first.")
         }
         var trial = configuration
@@ -123,7 +124,8 @@ extension Administration {
         if let database = configuration.databaseFile {
             for ending in ["", "-wal", "-shm"] where manager.fileExists(atPath: database + ending) {
                 try manager.moveItem(
-                    atPath: database + ending, toPath: (aside ?? staging) + "/before-" + BackupManifest.database + ending)
+                    atPath: database + ending,
+                    toPath: (aside ?? staging) + "/before-" + BackupManifest.database + ending)
             }
         }
         for file in manifest.files {

@@ -77,7 +77,9 @@ enum TarArchive {
 
     private static func header(_ name: String, size: UInt64, at moment: Instant) -> [UInt8] {
         var header = [UInt8](repeating: 0, count: block)
-        func put(_ text: String, _ offset: Int) { for (i, byte) in text.utf8.enumerated() { header[offset + i] = byte } }
+        func put(_ text: String, _ offset: Int) {
+            for (i, byte) in text.utf8.enumerated() { header[offset + i] = byte }
+        }
         func octal(_ value: UInt64, _ width: Int) -> String {
             let digits = String(value, radix: 8)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
@@ -143,7 +145,9 @@ enum TarArchive {
     }
 
     private static func parse(_ header: [UInt8], _ path: String) throws(NacreError) -> (name: String, size: UInt64) {
-        let text = { (range: Range<Int>) in String(decoding: header[range].prefix { $0 != 0 && $0 != 0x20 }, as: UTF8.self) }
+        let text = { (range: Range<Int>) in
+            String(decoding: header[range].prefix { $0 != 0 && $0 != 0x20 }, as: UTF8.self)
+        }
         let sum = header.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element)) }
         guard Int(text(148..<156), radix: 8) == sum else { throw damaged(path, "a header's sum is wrong") }
         let name = text(0..<100)

@@ -13,7 +13,8 @@ struct ProcessMetrics: Sendable {
         let pages = Self.text("/proc/self/statm")?.split(separator: " ")
         if let pages, pages.count > 1, let resident = Double(pages[1]) {
             result.append(
-                gauge("process_resident_memory_bytes", "Memory in use.", resident * Double(sysconf(Int32(_SC_PAGESIZE)))))
+                gauge(
+                    "process_resident_memory_bytes", "Memory in use.", resident * Double(sysconf(Int32(_SC_PAGESIZE)))))
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
             // Looking takes one descriptor itself.

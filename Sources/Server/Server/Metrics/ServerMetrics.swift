@@ -29,9 +29,14 @@ final class ServerMetrics: Sendable {
         .counter, "nacre_sessions_begun_total", "Sessions begun, by way: web or app.", labels: ["way"])
     let sessionsEnded = MetricFamily(
         .counter, "nacre_sessions_ended_total",
-        "Sessions ended, by reason: sign_out, backchannel, refused, other_person, expired, listed.", labels: ["reason"])
+        "Sessions ended, by reason: sign_out, backchannel, refused, other_person, reused, by_person, expired.",
+        labels: ["reason"])
+    let logins = MetricFamily(
+        .counter, "nacre_logins_total", "Passwords tried at the embedded provider: done, refused, throttled.",
+        labels: ["outcome"])
     let revalidations = MetricFamily(
-        .counter, "nacre_session_revalidations_total", "Sessions asked about at the provider: renewed, refused, unreachable.",
+        .counter, "nacre_session_revalidations_total",
+        "Sessions asked about at the provider: renewed, refused, unreachable.",
         labels: ["outcome"])
     let upstream = MetricFamily(
         .counter, "nacre_upstream_requests_total", "Requests passed to the upstream, by class of status or by failure.",
@@ -68,7 +73,8 @@ final class ServerMetrics: Sendable {
     private var families: [MetricFamily] {
         [
             requests, requestSeconds, inFlight, clientsGone, rateLimited, signIns, handOffs, sessionsBegun,
-            sessionsEnded, revalidations, upstream, upstreamSeconds, idp, idpSeconds, transactions, databaseErrors,
+            sessionsEnded, logins, revalidations, upstream, upstreamSeconds, idp, idpSeconds, transactions,
+            databaseErrors,
             logRecords, retention, build,
         ]
     }
@@ -108,6 +114,12 @@ final class ServerMetrics: Sendable {
             revalidations.add(1, "refused")
             sessionsEnded.add(1, "refused")
         case "session.other_person": sessionsEnded.add(1, "other_person")
+        case "session.refresh_reused": sessionsEnded.add(1, "reused")
+        case "session.ended_by_person", "sessions.ended_others", "sessions.ended_all":
+            sessionsEnded.add(count("ended"), "by_person")
+        case "login.done": logins.add(1, "done")
+        case "login.refused": logins.add(1, "refused")
+        case "login.throttled": logins.add(1, "throttled")
         case "sessions.expired": sessionsEnded.add(count("count"), "expired")
         default: break
         }
