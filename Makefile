@@ -1,5 +1,5 @@
 # Nacre. A newcomer's two commands: `make demo` and `make test`.
-.PHONY: help setup build demo test test-peers bench lint pictures docs sabotage clean
+.PHONY: help setup build demo test test-peers bench conformance lint pictures docs sabotage clean
 
 help:  ## what there is to type
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -18,6 +18,9 @@ test: setup  ## everything CI runs
 
 test-peers: setup  ## the journeys against third-party identity providers, and the whole sabotage list
 	scripts/test-peers
+
+conformance: setup  ## the named OpenID relying-party cases, one a line
+	scripts/conformance
 
 bench: setup  ## figures against the named peers, into docs/performance.md
 	scripts/bench

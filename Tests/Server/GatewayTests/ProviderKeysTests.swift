@@ -65,6 +65,28 @@ import Testing
         #expect(world.provider.requestCount("/jwks") == 2)
     }
 
+    @Test("HO-3: the known discovery document serves while the provider does not answer, asked every ten seconds only")
+    func discoveryDownLater() async throws {
+        let world = try await ConformanceWorld()
+        try await world.expectSignIn()
+        world.fixture.time.advance(by: .seconds(3600))
+        world.provider.faults = [.down]
+        for _ in 0..<5 { #expect(try await world.fixture.browser().send(.get, world.web).status == .found) }
+        #expect(world.provider.requestCount("/.well-known/openid-configuration") == 2)
+        world.provider.faults = []
+        world.fixture.time.advance(by: .seconds(10))
+        try await world.expectSignIn()
+        #expect(world.provider.requestCount("/.well-known/openid-configuration") == 3)
+    }
+
+    @Test("HO-3: a refusal that names another issuer is no refusal of ours (RFC 9207)")
+    func refusalOfAnother() async throws {
+        let world = try await ConformanceWorld([.accessDenied, .wrongResponseIssuer])
+        let page = try await world.fixture.browser().follow(
+            world.web + "?mobile_scheme=stmessages&code_challenge=\(PKCEPair.challenge)")
+        #expect(try await page.link()["error"] == "login_failed")
+    }
+
     @Test("HO-7: a logout token that no key can judge yet is a 503 and may be sent again")
     func logoutWhileKeysDown() async throws {
         let world = try await ConformanceWorld()

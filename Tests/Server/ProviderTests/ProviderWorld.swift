@@ -127,17 +127,6 @@ struct ProviderWorld {
     }
 }
 
-/// Waits for what another task does.
-///
-/// - Throws: `test.never` when it has not happened after twenty seconds.
-func until(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while !condition() {
-        guard ContinuousClock.now < end else { throw NacreError("test.never", "What was waited for never happened.") }
-        await Task.yield()
-    }
-}
-
 /// A browser with a cookie jar for one host, that follows nothing by itself.
 final class TestBrowser: Sendable {
     let client: InProcessClient

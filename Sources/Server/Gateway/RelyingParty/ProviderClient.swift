@@ -72,7 +72,11 @@ actor MetadataCache {
 
     private let issuer: String
     private let client: ProviderClient
+    /// While the provider does not answer, not everybody waits for it in turn.
+    private static let pause: Duration = .seconds(10)
+
     private var known: (metadata: ProviderMetadata, fetched: Instant)?
+    private var failed: Instant?
     private var fetching: Task<ProviderMetadata, any Error>?
 
     init(issuer: String, client: ProviderClient) {
@@ -83,12 +87,14 @@ actor MetadataCache {
     /// The provider's metadata. - Throws: `oidc.*`.
     func metadata() async throws -> ProviderMetadata {
         if let known, client.time.now - known.fetched < Self.lifetime { return known.metadata }
+        if let known, let failed, client.time.now - failed < Self.pause { return known.metadata }
         do {
             return try await fetch()
         } catch {
             // Another issuer at this address is no failure to ride out.
-            if let known, (error as? NacreError)?.code != "oidc.issuer_mismatch" { return known.metadata }
-            throw error
+            guard let known, (error as? NacreError)?.code != "oidc.issuer_mismatch" else { throw error }
+            failed = client.time.now
+            return known.metadata
         }
     }
 
