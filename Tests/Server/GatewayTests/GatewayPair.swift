@@ -34,9 +34,10 @@ final class GatewayPair: Sendable {
         configuration.tokens.presentations = [.bearer, .pair]
         try configure(&configuration)
         let (sealing, key) = (SealingKey(random: SeededRandom(41)), try PrivateKey.generate(.es256))
+        let (place, provider, upstream, time, sink) = (self.database, provider, upstream, time, sink)
         func gateway(seed: UInt64) -> Gateway {
             var parts = Gateway.Parts(
-                database: self.database, sealing: sealing, identityKey: key, providerTransport: provider,
+                database: place, sealing: sealing, identityKey: key, providerTransport: provider,
                 upstreamTransport: upstream, time: time, random: SeededRandom(seed),
                 log: Log(label: "gateway", time: time, sink: sink))
             parts.credentials = credentials

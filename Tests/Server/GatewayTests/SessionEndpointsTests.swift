@@ -38,7 +38,7 @@ import Testing
         #expect(all[1]["current"] == false)
         #expect(all[1]["last_seen_at"]?.integer ?? 0 < all[0]["last_seen_at"]?.integer ?? 0)
         let text = try await app.send(.get, list).text()
-        for handle in (browser.cookies.values + app.cookies.values) { #expect(!text.contains(handle)) }
+        for handle in Array(browser.cookies.values) + Array(app.cookies.values) { #expect(!text.contains(handle)) }
         #expect(try await sessions(stranger).count == 1)
         #expect(try await fixture.browser(fixture.first).send(.get, list).status == .unauthorized)
     }
@@ -91,8 +91,6 @@ import Testing
         #expect(try await others.json()["ended"] == 3)
         #expect(try await browsers[0].send(.get, me).status == .ok)
         #expect(try await browsers[1].send(.get, me).status == .unauthorized)
-        let fresh = try await fixture.signedInBrowser()
-        #expect(try await sessions(fresh).count == 1, "bob signs in now")
         let all = try await browsers[0].send(.post, list + "end-all/", fields: csrf(browsers[0]))
         #expect(try await all.json()["ended"] == 1)
         #expect(all.fields["Set-Cookie"]?.contains("Max-Age=0") == true)

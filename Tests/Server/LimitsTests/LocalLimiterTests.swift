@@ -10,7 +10,7 @@ import Testing
     private func fill(_ limiter: LocalLimiter) {
         for number in 0..<100_000 {
             let id = (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
-            #expect(limiter.take([(id, limit)], now: 0) == 0)
+            _ = limiter.take([(id, limit)], now: 0)
         }
         #expect(limiter.count == 100_000)
     }
