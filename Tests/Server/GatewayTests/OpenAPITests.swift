@@ -3,6 +3,7 @@
 import NacreCore
 import NacreGateway
 import NacreHTTP
+import NacreSessions
 import NacreTesting
 import Testing
 
