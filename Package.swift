@@ -92,7 +92,7 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
-    + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"])
+    + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
     + module(
         "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
         tests: ["NacreDatabaseTesting"])
@@ -111,7 +111,8 @@ let serverHalf: [Target] =
     + module(
         "Server", in: "Server",
         [
-            "CLinux", "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase", "NacreSessions",
+            "CLinux", "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
+            "NacreSessions",
             "NacreCurl", "NacreListener", "NacreGateway", "NacreProvider",
         ], tests: ["NacreDatabaseTesting"])
 

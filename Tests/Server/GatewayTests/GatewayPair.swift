@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreGateway
 import NacreHTTP
 import NacreSessions
@@ -25,7 +26,7 @@ final class GatewayPair: Sendable {
         configure: (inout GatewayConfiguration) throws -> Void = { _ in }
     ) async throws {
         provider = try MisbehavingProvider(time: time)
-        self.database = try database ?? Database.sqlite(path: ":memory:", time: time)
+        if let database { self.database = database } else { self.database = try await TestDatabase.make(time: time) }
         var configuration = GatewayConfiguration(
             publicOrigin: try Origin(GatewayFixture.origin), name: "Messages", callbackSchemes: ["stmessages"],
             oidc: OIDCConfiguration(

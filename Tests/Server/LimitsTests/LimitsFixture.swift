@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreLimits
 import NacreTesting
 import Synchronization
@@ -14,7 +15,7 @@ struct LimitsFixture {
     let second: SharedLimiter
 
     init() async throws {
-        database = try Database.sqlite(path: ":memory:", time: time)
+        database = try await TestDatabase.make(time: time)
         first = SharedLimiter(database: database, time: time, log: .none)
         second = SharedLimiter(database: database, time: time, log: .none)
         try await first.prepare()

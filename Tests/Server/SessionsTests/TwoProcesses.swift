@@ -4,10 +4,11 @@ import Foundation
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreSessions
 import NacreTesting
 
-/// Two processes' stores: each with its own connections to one database file, on one clock unless they differ on purpose.
+/// Two processes' stores: each with its own connections to one database (a file, or a schema of PostgreSQL), on one clock unless they differ on purpose.
 final class TwoProcesses: Sendable {
     let time = ManualTime()
     let sealing = SealingKey(random: SeededRandom(7))
@@ -33,9 +34,11 @@ final class TwoProcesses: Sendable {
         var policy = TokenPolicy()
         policy.presentations = [.bearer, .pair]
         configure(&policy)
-        let (file, tokenPolicy, time, sealing) = (folder + "/sessions.sqlite", policy, time, sealing)
+        let shared = try await TestDatabase.place()
+        let place = shared == ":memory:" ? folder + "/sessions.sqlite" : shared
+        let (tokenPolicy, time, sealing) = (policy, time, sealing)
         func node(_ clock: any TimeSource, seed: UInt64) throws -> Node {
-            let database = try Database.sqlite(path: file, durable: false, time: clock)
+            let database = try TestDatabase.open(place, time: clock)
             let store = SessionStore(database: database, sealing: sealing, time: clock, random: SeededRandom(seed))
             let method = FakeMethod(time: slow ? time : nil)
             let keeper = SessionKeeper(store: store, methods: [method], time: clock, log: .none)
