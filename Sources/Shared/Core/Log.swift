@@ -77,10 +77,10 @@ public struct Log: Sendable {
 
     // What is often dropped is not even put together then.
     public func debug(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
-        if minimum <= .debug { write(.debug, event, fields()) }
+        if minimum <= .debug || observer != nil { write(.debug, event, fields()) }
     }
     public func info(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
-        if minimum <= .info { write(.info, event, fields()) }
+        if minimum <= .info || observer != nil { write(.info, event, fields()) }
     }
     public func notice(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         write(.notice, event, fields)
