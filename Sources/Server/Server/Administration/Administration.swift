@@ -68,9 +68,9 @@ package struct Administration: Sendable {
             let owner = folder[.ownerAccountID], let group = folder[.groupOwnerAccountID],
             let names = try? manager.contentsOfDirectory(atPath: configuration.data)
         else { return }
-        for name in names {
-            try? manager.setAttributes(
-                [.ownerAccountID: owner, .groupOwnerAccountID: group], ofItemAtPath: configuration.data + "/" + name)
+        let database = configuration.databaseFile.map { path in ["", "-wal", "-shm"].map { path + $0 } } ?? []
+        for path in names.map({ configuration.data + "/" + $0 }) + database {
+            try? manager.setAttributes([.ownerAccountID: owner, .groupOwnerAccountID: group], ofItemAtPath: path)
         }
     }
 

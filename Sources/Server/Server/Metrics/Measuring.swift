@@ -114,6 +114,16 @@ struct MeasuringBackend: DatabaseBackend {
         }
     }
 
+    func exclusive<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
+    ) async throws -> Result {
+        metrics.transactions.add(1, name, "write")
+        do { return try await backend.exclusive(body) } catch {
+            count(error)
+            throw error
+        }
+    }
+
     /// What a closure throws for reasons of its own, and a key that is there already, are no faults of the database.
     private func count(_ error: any Error) {
         guard let code = (error as? NacreError)?.code.rawValue, code.hasPrefix("database."), code != "database.unique"
