@@ -212,6 +212,7 @@ final class MemoryDuplex: DuplexStream {
         }
         let (app, _) = try await fixture.signedInApp()
         let answer = try await app.send(.get, "/api/events")
+        #expect(answer.fields["X-Accel-Buffering"] == "no")
         try await pipe.write([1])
         #expect(try await answer.body.stream.next() == [1])
         #expect(fixture.gateway.liveConnectionCount == 1)

@@ -119,6 +119,8 @@ struct ReverseProxy: Sendable {
         }
         let events = EventStream(stream, LiveConnectionHolder(connection))
         response.body = .stream(events.stream, length: nil)
+        // nginx in front of us would hold small events back.
+        if response.fields["X-Accel-Buffering"] == nil { response.fields.append("X-Accel-Buffering", "no") }
         return response
     }
 
