@@ -207,15 +207,18 @@ struct ClosureTransport: HTTPTransport {
 /// Records what the gateway passes on and answers what a test wants.
 final class RecordingUpstream: HTTPTransport {
     typealias Handler = @Sendable (HTTPRequest) async throws -> HTTPResponse
-    private let state = Mutex<(requests: [HTTPRequest], handler: Handler)>(([], { _ in .json(["ok": true]) }))
+    /// A closure that stands in a tuple behind a generic lock is wrapped once more by every access.
+    private struct Answer: Sendable { let handler: Handler }
+    private let state = Mutex<(requests: [HTTPRequest], answer: Answer)>(
+        ([], Answer { _ in .json(["ok": true]) }))
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    func answer(_ handler: @escaping Handler) { state.withLock { $0.handler = handler } }
+    func answer(_ handler: @escaping Handler) { state.withLock { $0.answer = Answer(handler: handler) } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let handler = state.withLock { state in
             state.requests.append(request)
-            return state.handler
+            return state.answer.handler
         }
         return try await handler(request)
     }

@@ -11,18 +11,20 @@ import Testing
 /// Clients that hear of sign-outs, and answer what a test wants.
 private final class Listeners: HTTPTransport {
     typealias Handler = @Sendable (HTTPRequest) async throws -> HTTPStatus
-    private let state = Mutex<(heard: [(place: String, token: String)], handler: Handler)>(([], { _ in .ok }))
+    /// A closure that stands in a tuple behind a generic lock is wrapped once more by every access.
+    private struct Answer: Sendable { let handler: Handler }
+    private let state = Mutex<(heard: [(place: String, token: String)], answer: Answer)>(([], Answer { _ in .ok }))
 
     var heard: [(place: String, token: String)] { state.withLock { $0.heard } }
     var places: [String] { heard.map(\.place).sorted() }
-    func answer(_ handler: @escaping Handler) { state.withLock { $0.handler = handler } }
+    func answer(_ handler: @escaping Handler) { state.withLock { $0.answer = Answer(handler: handler) } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = String(decoding: try await request.body.collect(upTo: 1 << 16), as: UTF8.self)
         let token = FormFields(decoding: body)?["logout_token"] ?? ""
         let handler = state.withLock { state in
             state.heard.append((request.url, token))
-            return state.handler
+            return state.answer.handler
         }
         return HTTPResponse(status: try await handler(request))
     }
