@@ -8,7 +8,7 @@ import Synchronization
 public struct PostgresOptions: Sendable {
     /// How many connections one process holds at most. Default 8.
     public var connections = 8
-    /// How long one statement may take, on the server. Default 30 s.
+    /// How long one statement may take, on the server; half of it may be waiting for others. Default 30 s.
     public var statementTimeout: Duration = .seconds(30)
     /// How long a transaction may stand still before the server ends it. Default 60 s.
     public var idleTransactionTimeout: Duration = .seconds(60)

@@ -59,9 +59,9 @@ final class PostgresConnection: SQLConnection {
         try control(
             """
             SET statement_timeout = \(options.statementTimeout.inMilliseconds);
-            SET lock_timeout = \(options.statementTimeout.inMilliseconds);
+            SET lock_timeout = \(options.statementTimeout.inMilliseconds / 2);
             SET idle_in_transaction_session_timeout = \(options.idleTransactionTimeout.inMilliseconds);
-            SET enable_seqscan = off; SET enable_sort = on; SET standard_conforming_strings = on
+            SET enable_seqscan = off; SET standard_conforming_strings = on
             """)
     }
 

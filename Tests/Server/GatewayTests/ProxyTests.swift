@@ -44,6 +44,19 @@ import Testing
         #expect(request.fields["X-Nacre-Email"] == "alice%40example.test")
     }
 
+    @Test func `one identity token serves a session's requests for ten seconds, and no other session`() async throws {
+        let fixture = try await GatewayFixture()
+        let (app, _) = try await fixture.signedInApp()
+        let (other, _) = try await fixture.signedInApp()
+        for client in [app, other, app] { _ = try await client.send(.get, "/api/x") }
+        fixture.time.advance(by: .seconds(10))
+        _ = try await app.send(.get, "/api/x")
+        let tokens = fixture.upstream.requests.compactMap { $0.fields["X-Nacre-Identity"] }
+        #expect(tokens.count == 4 && tokens[0] == tokens[2] && Set(tokens).count == 3)
+        let expiry = try JWTClaims(parsing: JWS(parsing: tokens[3]).unverifiedPayload).expiry
+        #expect(expiry == Instant(seconds: fixture.time.now.seconds + 60))
+    }
+
     @Test(
         "what only the gateway may say is taken out of a request",
         arguments: [

@@ -31,7 +31,7 @@ final class MemoryDuplex: DuplexStream {
     }
 }
 
-@Suite struct WebSocketTests {
+@Suite(.timeLimit(.minutes(1))) struct WebSocketTests {
     static let handshake: HTTPFields = [
         "Connection": "keep-alive, Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "http://gateway.test",

@@ -70,6 +70,27 @@ struct UpstreamTransportTests {
         }
     }
 
+    @Test func `a connection that was left a moment ago is known by a look into it, before the loop hears of it`()
+        async throws
+    {
+        try await UpstreamWorld.run(script: { _, socket in
+            try await socket.request()
+            try await socket.write(Self.ok)
+            try await socket.sleep(.milliseconds(20))
+            socket.close()
+        }) { world in
+            let outcomes = Lines()
+            await world.loop.spawn {
+                for method in [HTTPMethod.get, .post] {
+                    outcomes.add(await world.failure { _ = try await world.text(method) })
+                    holdThread()
+                }
+            }.value
+            #expect(outcomes.all == ["none", "none"])
+            #expect(world.connections.value == 2)
+        }
+    }
+
     @Test(
         "what is no whole answer is an error, not half an answer",
         arguments: [
@@ -169,13 +190,13 @@ struct UpstreamTransportTests {
             { $0.headTime = .milliseconds(400) },
             script: { number, socket in
                 try await socket.request()
-                try await socket.read(4)
+                try await socket.read(2)
                 if number == 2 { try await socket.sleep(.seconds(3)) }
                 try await socket.write(Self.ok)
             }
         ) { world in
             let slow = { () -> HTTPBody in
-                let left = Mutex(4)
+                let left = Mutex(2)
                 return .stream(
                     ByteStream {
                         let more = left.withLock { left in
@@ -183,9 +204,9 @@ struct UpstreamTransportTests {
                             return left >= 0
                         }
                         guard more else { return nil }
-                        try await Task.sleep(for: .milliseconds(250))
+                        try await Task.sleep(for: .milliseconds(600))
                         return [1]
-                    }, length: 4)
+                    }, length: 2)
             }
             try await world.expectOK(.post, body: slow())
             #expect(await world.failure { _ = try await world.send(.post, body: slow()) } == "transport.timeout")
@@ -287,7 +308,9 @@ struct UpstreamTransportTests {
         let file = folder + "/authorities.pem"
         try TestIdentity.certificate.write(toFile: file, atomically: true, encoding: .utf8)
         let identity = try TLSServerIdentity(certificatePEM: TestIdentity.certificate, privateKeyPEM: TestIdentity.key)
-        try await ListenerWorld.run({ $0.tls = identity }, respond: { _, _ in HTTPResponse(body: .text("ok")) }) {
+        try await ListenerWorld.run(
+            { ($0.tls, $0.host) = (identity, "0.0.0.0") }, respond: { _, _ in HTTPResponse(body: .text("ok")) }
+        ) {
             world in
             let loops = try EventLoops()
             defer { loops.stop() }
@@ -344,6 +367,9 @@ struct UpstreamTransportTests {
         }
     }
 }
+
+/// Keeps the loop from hearing anything for a while.
+private func holdThread() { usleep(150_000) }
 
 /// Sends one text and records what comes.
 final class RecordingDuplex: DuplexStream {

@@ -10,6 +10,8 @@ import Testing
 /// An upstream that says byte for byte what a test wants, and a transport to it.
 struct UpstreamWorld: Sendable {
     let transport: LoopTransport
+    /// The transport's own loop; the upstream has another.
+    let loop: EventLoop
     let port: Int
     /// How many connections the upstream took.
     let connections: Counter
@@ -26,15 +28,16 @@ struct UpstreamWorld: Sendable {
     ) async throws {
         var configuration = LoopTransport.Configuration()
         configure(&configuration)
-        let loops = try EventLoops()
+        let (loops, upstreamLoops) = (try EventLoops(), try EventLoops())
         let (connections, lines) = (Counter(), Lines())
-        let acceptor = SocketAcceptor(loops: loops) { socket in
+        let acceptor = SocketAcceptor(loops: upstreamLoops) { socket in
             connections.add()
             try? await script(connections.value, ScriptedSocket(socket: socket, lines: lines))
         }
         let port = try await acceptor.start()
         let transport = LoopTransport(configuration: configuration, loops: loops)
-        let world = UpstreamWorld(transport: transport, port: port, connections: connections, requests: lines)
+        let world = UpstreamWorld(
+            transport: transport, loop: loops.next(), port: port, connections: connections, requests: lines)
         let result: Result<Void, any Error>
         do {
             try await body(world)
@@ -45,6 +48,7 @@ struct UpstreamWorld: Sendable {
         acceptor.stop()
         transport.closeIdle()
         loops.stop()
+        upstreamLoops.stop()
         try result.get()
     }
 
