@@ -16,7 +16,7 @@ struct AdminCommand {
                nacre admin migrate [--check]
                nacre admin backup FILE
                nacre admin restore FILE [--force]
-               nacre admin rotate-keys [identity] [provider]
+               nacre admin rotate-keys [identity] [provider] [--stolen]
         everywhere: [--config FILE] [--data FOLDER] [--json]
         """
 
@@ -39,7 +39,7 @@ struct AdminCommand {
         var flags: Set<String> = []
         while let word = rest.popFirst() {
             switch word {
-            case "--json", "--all", "--force", "--check": flags.insert(word)
+            case "--json", "--all", "--force", "--check", "--stolen": flags.insert(word)
             case "--user", "--limit", "--email", "--given-name", "--family-name", "--locale":
                 guard let value = rest.popFirst() else { throw Self.fault("\(word) needs a value.") }
                 options[word] = value
@@ -76,8 +76,8 @@ struct AdminCommand {
             try take(rest, 1, flags: ["--force"])
             return try await administration.restore(from: rest[0], force: flags.contains("--force"))
         case "rotate-keys":
-            try take([], 0)
-            return try await administration.rotateKeys(rest)
+            try take([], 0, flags: ["--stolen"])
+            return try await administration.rotateKeys(rest, stolen: flags.contains("--stolen"))
         default: throw Self.fault("\(words.first ?? "") is not a task of admin.")
         }
     }

@@ -218,8 +218,10 @@ public final class NacreServer: Sendable {
     /// Follows the key under the identity tokens by a new one, in every process of the database.
     func rotateIdentityKey() async throws { try await gateway.identityKeys.rotate() }
 
-    /// The same for the embedded provider's keys, where it is on.
-    func rotateProviderKeys() async throws { try await provider?.rotateKeys() }
+    /// The same for the embedded provider's keys, where it is on; `stolen` withdraws the old ones at once.
+    func rotateProviderKeys(stolen: Bool) async throws {
+        try await provider?.rotateKeys(stolen ? .compromised : .planned)
+    }
 }
 
 /// Requests to our own origin go to the responder in this process, all others out.

@@ -127,6 +127,8 @@ final class Installation: Sendable {
         #expect(try await admin.rotateKeys([])["rotated"] == ["identity", "provider"])
         let error = await #expect(throws: NacreError.self) { _ = try await admin.rotateKeys(["identiy"]) }
         #expect(error?.message.contains("identity, provider") == true)
+        #expect(try await admin.rotateKeys([], stolen: true)["rotated"] == ["provider"])
+        await #expect(throws: NacreError.self) { _ = try await admin.rotateKeys(["identity"], stolen: true) }
     }
 }
 

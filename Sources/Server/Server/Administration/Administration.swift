@@ -236,18 +236,21 @@ package struct Administration: Sendable {
     // MARK: Keys
 
     /// Follows signing keys by new ones: the identity's, the provider's, or both where both are.
-    package func rotateKeys(_ kinds: [String]) async throws -> JSONValue {
+    ///
+    /// `stolen` withdraws the provider's old keys at once: every token they signed is refused from then on.
+    /// - Throws: `admin.no_keys`.
+    package func rotateKeys(_ kinds: [String], stolen: Bool = false) async throws -> JSONValue {
         _ = try await stores()
-        let rotations = try await rotations()
+        let rotations = try await rotations(stolen: stolen)
         var rotated: [String] = []
         for rotation in rotations where kinds.isEmpty || kinds.contains(rotation.name) {
             try await rotation.rotate()
             rotated.append(rotation.name)
         }
-        if let missing = kinds.first(where: { !rotated.contains($0) }) {
+        if let missing = kinds.first(where: { !rotated.contains($0) }) ?? (rotated.isEmpty ? "provider" : nil) {
             throw NacreError(
                 "admin.no_keys",
-                "There are no keys called \(missing) here; there are: "
+                "There are no keys called \(missing) to rotate so; there are: "
                     + "\(rotations.map(\.name).joined(separator: ", ")).")
         }
         giveToOwner()

@@ -11,11 +11,12 @@ struct KeyRotation: Sendable {
 
 extension Administration {
     /// What there is to rotate in this installation. Running servers see the new keys in the database.
-    func rotations() async throws -> [KeyRotation] {
+    func rotations(stolen: Bool) async throws -> [KeyRotation] {
         let server = try await NacreServer(configuration, log: log, time: time, random: random)
-        var result = [KeyRotation(name: "identity") { try await server.rotateIdentityKey() }]
+        // Identity tokens live for a minute and are read by the upstream alone: their key is always followed in good time.
+        var result = stolen ? [] : [KeyRotation(name: "identity") { try await server.rotateIdentityKey() }]
         if configuration.provider.enabled {
-            result.append(KeyRotation(name: "provider") { try await server.rotateProviderKeys() })
+            result.append(KeyRotation(name: "provider") { try await server.rotateProviderKeys(stolen: stolen) })
         }
         return result
     }
