@@ -68,6 +68,13 @@ class Nodes:
         self.clock.write_text("+0s\n")
 
     def __enter__(self):
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start(self):
         self.postgres.start()
         private = self.root / "private"
         private.mkdir(mode=0o700)
