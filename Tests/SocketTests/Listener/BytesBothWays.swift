@@ -44,8 +44,8 @@ extension ListenerSocketTests {
                 }
                 try await writer.value
                 #expect(got == total && sum > 100)
-                // Other suites of this process need memory too; buffering would take 200 MB.
-                #expect(peak - before < 80_000_000, "grew by \((peak - before) / 1_000_000) MB")
+                // Other suites of this process need memory too, at the same time; buffering would take 200 MB.
+                #expect(peak - before < 140_000_000, "grew by \((peak - before) / 1_000_000) MB")
             }
         }
 
