@@ -28,6 +28,7 @@ struct ServerSettings {
         var environment = environment
         environment["NACRE_DATA"] = options["--data"] ?? environment["NACRE_DATA"]
         let file = options["--config"] ?? Self.found(environment)
+        if options["--config"] == nil { try Self.refuseForeign(file) }
         let json = try Self.read(file, isNamed: options["--config"] != nil)
         configuration = try ServerConfiguration(json: json, file: file, environment: environment) { path in
             try String(contentsOfFile: path, encoding: .utf8)
@@ -39,6 +40,15 @@ struct ServerSettings {
     private static func found(_ environment: [String: String]) -> String {
         guard environment["NACRE_ENV"] != "development" else { return defaultFiles[0] }
         return defaultFiles.first { FileManager.default.fileExists(atPath: $0) } ?? defaultFiles[0]
+    }
+
+    /// Root does not take a configuration that somebody else left in the folder where it happens to stand.
+    private static func refuseForeign(_ file: String) throws(NacreError) {
+        guard geteuid() == 0, let found = try? FileManager.default.attributesOfItem(atPath: file) else { return }
+        guard (found[.ownerAccountID] as? NSNumber)?.intValue != 0 else { return }
+        throw NacreError(
+            "configuration.owner",
+            "\(file) here belongs to another user; name it with --config if it is meant.")
     }
 
     /// The file's content; a missing file is an empty one unless it was named.

@@ -51,6 +51,11 @@ struct PostgresTarget: Sendable {
     }
 
     private static func isLocal(_ read: [String: String]) -> Bool {
+        if read["hostaddr"] == nil, read["host"] == nil {
+            // Then libpq looks elsewhere for a host.
+            return read["service"] == nil
+                && (["PGHOST", "PGHOSTADDR", "PGSERVICE"] as [String]).allSatisfy { nacre_pg_has_environment($0) == 0 }
+        }
         let hosts = (read["hostaddr"] ?? read["host"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
         return hosts.allSatisfy {
             $0.isEmpty || $0.hasPrefix("/") || $0 == "localhost" || $0 == "::1" || $0.hasPrefix("127.")

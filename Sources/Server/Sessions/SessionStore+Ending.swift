@@ -7,14 +7,14 @@ extension SessionStore {
     /// How many rows one transaction of a sweep removes, so that nobody waits long behind it.
     static let sweepBatch = 500
 
-    /// The person's unexpired sessions, newest use first.
+    /// The person's unexpired sessions, newest use first, at most two hundred.
     package func list(issuer: String, subject: String) async throws -> [Session] {
         let now = time.now
         let rows = try await database.read { sql in
             try sql.query(
                 """
                 SELECT * FROM sessions WHERE issuer = $1 AND subject = $2 AND idle_expires_at > $3
-                    AND expires_at > $3 AND handle IS NOT NULL ORDER BY last_seen_at DESC, row_id DESC
+                    AND expires_at > $3 AND handle IS NOT NULL ORDER BY last_seen_at DESC, row_id DESC LIMIT 200
                 """, [.text(issuer), .text(subject), SQLValue(now)])
         }
         return try rows.map { row throws(NacreError) in try session(row) }
@@ -53,6 +53,16 @@ extension SessionStore {
         try remove(
             "issuer = $1 AND provider_session = $2", [.text(issuer), .text(providerSession)], reason: "backchannel",
             now: now, sql)
+    }
+
+    /// Ends a person's sessions of which the provider told no `sid` when they began: a logout token that names one cannot
+    /// be told apart from theirs.
+    package static func endUnnamed(
+        issuer: String, subject: String, now: Instant, _ sql: any SQLConnection
+    ) throws(NacreError) -> [SessionEnding] {
+        try remove(
+            "issuer = $1 AND subject = $2 AND provider_session IS NULL", [.text(issuer), .text(subject)],
+            reason: "backchannel", now: now, sql)
     }
 
     /// Ends every session of a person, except perhaps the one that asks (sign-out everywhere).

@@ -16,6 +16,7 @@ actor TokenKeys {
     private let store: SessionStore
     private var keys: [(id: String, key: PrivateKey, createdAt: Instant)] = []
     private var loadedAt: Instant?
+    private var loading: Task<Void, any Error>?
 
     init(_ store: SessionStore) { self.store = store }
 
@@ -40,7 +41,10 @@ actor TokenKeys {
     /// The public half of the key called `id`, or nil.
     func verifier(_ id: String) async throws -> PublicKey? {
         if let found = keys.first(where: { $0.id == id }) { return found.key.publicKey }
-        if let loadedAt, store.time.now - loadedAt < Self.reloadInterval { return nil }  // guard: token-key-storm
+        // While the table is being read nobody knows that there is no such key.
+        if loading == nil, let loadedAt, store.time.now - loadedAt < Self.reloadInterval {  // guard: token-key-storm
+            return nil
+        }
         try await load()
         return keys.first { $0.id == id }?.key.publicKey
     }
@@ -50,8 +54,16 @@ actor TokenKeys {
         return (newest.id, newest.key)
     }
 
+    /// Reads the table, once for all who ask meanwhile.
     private func load() async throws {
-        loadedAt = store.time.now
+        if let loading { return try await loading.value }
+        let task = Task { try await read() }
+        loading = task
+        defer { loading = nil }
+        try await task.value
+    }
+
+    private func read() async throws {
         let rows = try await store.database.read { sql in
             try sql.query("SELECT kid, sealed_key, created_at FROM session_key ORDER BY created_at DESC, row_id DESC")
         }
@@ -60,6 +72,8 @@ actor TokenKeys {
             let pem = try store.sealing.open(row.blob("sealed_key"), context: Self.context(id))
             return (id, try PrivateKey(pem: String(decoding: pem, as: UTF8.self)), try row.moment("created_at"))
         }
+        // Only now: an outage must not make every token unknown.
+        loadedAt = store.time.now
     }
 
     private static func context(_ id: String) -> [UInt8] { Array("session/key/\(id)".utf8) }

@@ -44,8 +44,9 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The comma-separated members of every field of that name, trimmed, lower case, without empty ones.
     public func tokens(_ name: String) -> [String] {
-        values(name).flatMap { $0.split(separator: ",") }
-            .map { $0.trimmingSpaces().lowercased() }.filter { !$0.isEmpty }
+        // In bytes: with what follows or precedes it, a comma may be part of a longer `Character`.
+        values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
+            .map { Substring($0).trimmingSpaces().asciiLowercased }.filter { !$0.isEmpty }  // guard: tokens-by-bytes
     }
 
     /// Adds one more field at the end.
@@ -83,6 +84,11 @@ private func lowered(_ byte: UInt8) -> UInt8 {
 }
 
 extension StringProtocol {
+    /// The text with A to Z in lower case and nothing else changed: other letters have lower-case forms in ASCII too.
+    package var asciiLowercased: String {
+        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
     /// The text without spaces and tabs at both ends.
     package func trimmingSpaces() -> String {
         let text = Substring(self)

@@ -27,6 +27,8 @@ import Testing
             ([], "198.51.100.1", "192.0.2.1"), (["192.0.2.1"], "198.51.100.1", "198.51.100.1"),
             (["192.0.2.1"], "203.0.113.5, 198.51.100.1", "198.51.100.1"),
             (["192.0.2.1", "198.51.100.1"], "203.0.113.5, 198.51.100.1", "203.0.113.5"),
+            (["192.0.2.1"], "6.6.6.6\u{600}, 198.51.100.1", "198.51.100.1"),
+            (["192.0.2.1"], "any text", "192.0.2.1"), (["192.0.2.1"], "unknown, 198.51.100.1", "198.51.100.1"),
         ] as [([String], String, String)])
     func clientAddress(trusted: [String], forwarded: String, expected: String) async throws {
         let fixture = try await GatewayFixture { $0.trustedProxies = trusted }

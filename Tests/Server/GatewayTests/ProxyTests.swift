@@ -322,6 +322,18 @@ import Testing
         let (app, _) = try await fixture.signedInApp()
         #expect(try await app.send(.get, "/api/x").fields["Set-Cookie"] == nil)
         fixture.time.advance(by: .seconds(301))
-        #expect(try await app.send(.get, "/api/x").fields["Set-Cookie"]?.contains("Max-Age=2592000") == true)
+        fixture.upstream.answer { _ in HTTPResponse(fields: ["Cache-Control": "public, max-age=86400"]) }
+        let answer = try await app.send(.get, "/api/x")
+        #expect(answer.fields["Set-Cookie"]?.contains("Max-Age=2592000") == true)
+        #expect(answer.fields["Cache-Control"] == "private, no-store", "no cache in front keeps somebody's cookie")
+        #expect(answer.fields.values("Vary").contains("Cookie"))
+        #expect(try await app.send(.get, "/api/x").fields["Cache-Control"] == "public, max-age=86400")
+    }
+
+    @Test func `TRACE is not passed on: its answer would hold the identity`() async throws {
+        let fixture = try await GatewayFixture()
+        let (app, _) = try await fixture.signedInApp()
+        #expect(try await app.send("TRACE", "/api/x").status == .methodNotAllowed)
+        #expect(fixture.upstream.requests.isEmpty)
     }
 }

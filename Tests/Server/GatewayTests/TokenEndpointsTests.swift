@@ -186,6 +186,22 @@ import Testing
         watch.cancel()
     }
 
+    @Test("A session gets so many tokens a minute and no more")
+    func derivedRate() async throws {
+        let world = try await GatewayPair {
+            $0.tokens.fromCookie = true
+            $0.tokensPerMinute = 3
+        }
+        let browser = try await world.signedIn(world.first)
+        var statuses: [Int] = []
+        for _ in 0..<4 {
+            let answer = try await browser.post(
+                "/api/v1.0/sessions/tokens/", Array("{}".utf8), fields: ["Origin": GatewayFixture.origin])
+            statuses.append(answer.status.rawValue)
+        }
+        #expect(statuses == [200, 200, 200, 429])
+    }
+
     @Test("Passwords go to the method where there is one: a pair, 401, and after ten guesses 429 in every process")
     func obtain() async throws {
         let world = try await GatewayPair(credentials: OnePassword())

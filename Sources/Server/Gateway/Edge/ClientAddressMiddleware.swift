@@ -27,6 +27,8 @@ package struct ClientAddressMiddleware: Middleware {
         var address = peer
         for hop in forwarded.reversed() {
             guard trusted.contains(where: { $0.contains(address) }) else { break }  // guard: trusted-proxy
+            // Whatever is no address is nobody's word.
+            guard let hop = ClientNetwork.canonical(hop) else { break }  // guard: forwarded-address
             address = hop
         }
         return address

@@ -62,7 +62,7 @@ package struct RequestLogMiddleware: Middleware {
     /// Errors of the database that a second try would meet again.
     private static let ownFaults = [
         "database.statement", "database.misuse", "database.too_large", "database.column", "database.unique",
-        "database.constraint", "database.migration_newer",
+        "database.constraint", "database.value", "database.migration_newer",
         "database.migration_changed",
     ]
 

@@ -4,7 +4,8 @@
 enum ReservedFields {
     private static let names: Set<String> = [
         "forwarded", "x-remote-user", "remote-user", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
-        "true-client-ip",
+        "true-client-ip", "proxy", "x-forwarded", "x-original-forwarded-for", "proxy-client-ip", "wl-proxy-client-ip",
+        "x-originating-ip", "x-scheme", "front-end-https",
         "cf-connecting-ip", "fastly-client-ip", "x-original-url", "x-original-host", "x-rewrite-url", "x-host",
         "x-request-id",
         // Settled between the client and us.

@@ -30,6 +30,10 @@ struct ReverseProxy: Sendable {
             return .failure(.badRequest, code: "path.malformed", message: "The path of this request has dot segments.")
         }
         if let limit = upstream.requestLimit, let length = request.body.length, length > limit { return Self.tooLarge }
+        // An upstream that answers it would show the page the identity that we add.
+        guard request.method != "TRACE" else {
+            return .failure(.methodNotAllowed, code: "method.trace", message: "TRACE is not passed on.")
+        }
         let isWebSocket = WebSocketRequest.isUpgrade(request)
         if isWebSocket, let fault = WebSocketRequest.fault(request) { return fault }
         let sender = try await gate.sender(of: request)
@@ -55,6 +59,11 @@ struct ReverseProxy: Sendable {
         let exchange = Exchange(session: session, client: context.clientAddress, path: path)
         var response =
             isWebSocket ? try await open(outgoing, exchange) : try await forward(outgoing, exchange)
+        if !renewals.isEmpty {  // guard: renewed-private
+            // A cache in front may store an answer with a cookie, and hand it to everybody (RFC 9111 section 7.3).
+            response.fields["Cache-Control"] = "private, no-store"
+            response.fields.append("Vary", "Cookie")
+        }
         for renewal in renewals { response.fields.append("Set-Cookie", renewal) }
         return response
     }

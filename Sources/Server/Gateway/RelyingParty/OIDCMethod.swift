@@ -36,7 +36,9 @@ package struct OIDCMethod: AuthenticationMethod {
     }
 
     private static func isOutage(_ code: String) -> Bool {
+        // A key that the issuer does not show yet is late, not forged; nothing is trusted meanwhile, and nobody signed out.
         code.hasPrefix("jwks.") || code.hasPrefix("transport.") || code.hasPrefix("http.")
+            || code == "jose.unknown_key"
     }
 
     private func renewed(_ session: Session, _ refreshToken: String) async throws -> Authentication {

@@ -116,6 +116,9 @@ extension GatewayCore {
                 return .failure(
                     .forbidden, code: "token.from_token", message: "Tokens are given to a session with a cookie only.")
             }
+            if let wait = try await limiter.take([limits.tokens.of("session " + session.id)]) {  // guard: derive-rate
+                return Self.tooMany(wait)
+            }
             guard let texts = try await texts([], optional: ["presentation", "device"], request) else {
                 return Self.malformed("presentation and device")
             }

@@ -107,7 +107,9 @@ extension GatewayCore {
                     "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
                     [.text(order.tokenID), SQLValue(order.expiry)])
                 if let session = order.providerSession {
-                    return try SessionStore.end(issuer: issuer, providerSession: session, now: now, sql)
+                    let named = try SessionStore.end(issuer: issuer, providerSession: session, now: now, sql)
+                    guard let subject = order.subject else { return named }
+                    return try named + SessionStore.endUnnamed(issuer: issuer, subject: subject, now: now, sql)
                 }
                 guard let subject = order.subject else { return [] }
                 return try SessionStore.end(

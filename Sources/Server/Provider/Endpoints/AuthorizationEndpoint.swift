@@ -49,9 +49,13 @@ struct AuthorizationEndpoint: Sendable {
             return try await form(authorization, query, request, language, session, problem: .unreachable(level: level))
         }
         if let session, await isEnough(session, authorization, demand) {
-            core.log.info("authorize.silent", ["client": client])
-            let location = try await core.issueCode(authorization, session)
-            return .redirect(to: location)
+            do {
+                let location = try await core.issueCode(authorization, session)
+                core.log.info("authorize.silent", ["client": client])
+                return .redirect(to: location)
+            } catch let error as NacreError where error.code == "provider.session_ended" {
+                core.log.notice("authorize.session_ended", ["client": client])
+            }
         }
         guard !isSilent else {
             throw AuthorizationFault.redirect(

@@ -95,7 +95,8 @@ private struct Attempt: Sendable {
         let isCorrect = try await core.hasher.isCorrect(password, for: account.passwordHash)
         guard isCorrect else { return nil }  // guard: provider-password
         if core.hasher.needsRehash(account.passwordHash) {
-            try await core.store.setPasswordHash(try await core.hasher.hash(password), subject: account.subject)
+            try await core.store.setPasswordHash(
+                try await core.hasher.hash(password), subject: account.subject, replacing: account.passwordHash)
         }
         return account
     }
@@ -136,7 +137,6 @@ private struct Attempt: Sendable {
         try await core.store.start(session, token: token, replacing: old)
         let device = core.cookies.value(core.cookies.device, in: request) ?? core.random.token()
         try await core.store.remember(device: device, subject: account.subject, now: now)
-        try await core.store.sweep(now: now)
         let location = try await core.issueCode(authorization, session)
         core.log.info(
             "login.done", ["client": .string(authorization.answer.client.id), "subject": .string(account.subject)])

@@ -59,5 +59,14 @@ enum ProviderSchema {
                 next_attempt BIGINT NOT NULL, created_at BIGINT NOT NULL, UNIQUE (client_id, sid));
             CREATE INDEX provider_logout_next ON provider_logout (next_attempt);
             """),
+        // What the sweep asks for.
+        Migration(
+            4,
+            """
+            CREATE INDEX provider_code_expires ON provider_code (expires_at);
+            CREATE INDEX provider_token_expires ON provider_token (expires_at);
+            CREATE INDEX provider_session_expires ON provider_session (expires_at);
+            CREATE INDEX provider_grant_created ON provider_grant (created_at);
+            """),
     ]
 }

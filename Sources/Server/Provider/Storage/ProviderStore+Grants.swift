@@ -65,6 +65,13 @@ extension ProviderStore {
         now: Instant
     ) async throws {
         try await database.write { sql in
+            // In the same transaction: a sign-out that ends the session meanwhile must find the grant, or prevent it.
+            let isLive = try sql.first(
+                "SELECT id FROM provider_session WHERE sid = $1 AND subject = $2",
+                [.text(grant.sid), .text(grant.subject)])
+            guard isLive != nil else {
+                throw NacreError("provider.session_ended", "This sign-in has ended meanwhile; sign in again.")
+            }
             try sql.execute(
                 """
                 INSERT INTO provider_grant (name, client_id, subject, sid, scope, nonce, level, methods,

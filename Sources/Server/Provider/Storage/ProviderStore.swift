@@ -114,6 +114,15 @@ extension ProviderStore {
         }
     }
 
+    /// The same unless the password has been changed meanwhile.
+    func setPasswordHash(_ hash: String, subject: String, replacing old: String) async throws {
+        try await database.write { sql in
+            _ = try sql.execute(
+                "UPDATE provider_account SET password_hash = $1 WHERE subject = $2 AND password_hash = $3",
+                [.text(hash), .text(subject), .text(old)])
+        }
+    }
+
     /// PV-5: outside development nobody of the seeded people may be left, with whatever they signed in to.
     func removeDevelopmentAccounts() async throws {
         try await database.write { sql in

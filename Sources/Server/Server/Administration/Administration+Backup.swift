@@ -115,7 +115,7 @@ struct BackupManifest: Equatable, Sendable {
             guard attributes[.type] as? FileAttributeType == .typeRegular, TarArchive.isPlain(name) else {
                 return false
             }
-            return ![".sqlite-wal", ".sqlite-shm", ".lock", ".new", ".incomplete"].contains { name.hasSuffix($0) }
+            return !["-wal", "-shm", "-journal", ".lock", ".new", ".incomplete"].contains { name.hasSuffix($0) }
         }
     }
 

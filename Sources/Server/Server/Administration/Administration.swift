@@ -70,7 +70,12 @@ package struct Administration: Sendable {
         else { return }
         let database = configuration.databaseFile.map { path in ["", "-wal", "-shm"].map { path + $0 } } ?? []
         for path in names.map({ configuration.data + "/" + $0 }) + database {
-            try? manager.setAttributes([.ownerAccountID: owner, .groupOwnerAccountID: group], ofItemAtPath: path)
+            // Plain files of one name only, and never through a link: the folder is somebody else's.
+            guard let found = try? manager.attributesOfItem(atPath: path),
+                found[.type] as? FileAttributeType == .typeRegular, found[.referenceCount] as? Int == 1,
+                let owner = (owner as? NSNumber)?.uint32Value, let group = (group as? NSNumber)?.uint32Value
+            else { continue }
+            _ = lchown(path, owner, group)  // guard: owner-links
         }
     }
 

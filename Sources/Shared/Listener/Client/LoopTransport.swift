@@ -62,8 +62,9 @@ package final class LoopTransport: HTTPTransport {
             } else {
                 isRepeatable = false
             }
-            // What may not be sent twice goes only where the other side is known not to have left.
-            if isRepeatable || kept.isQuiet {  // guard: upstream-stale
+            // Bytes that nobody asked for would be the next person's answer; and what may not be sent twice goes only where
+            // the other side is known not to have left.
+            if kept.isQuiet {  // guard: upstream-stale
                 do { return try await exchange(request, head, kept, place) } catch is Stale where isRepeatable {
                     // Closed by the other side before it saw the request.
                 } catch is Stale {

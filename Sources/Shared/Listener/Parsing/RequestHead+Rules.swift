@@ -87,7 +87,7 @@ extension BodyFraming {
             guard codings.count == 1 else {  // guard: listener-two-te
                 throw Refusal(400, "The request has two Transfer-Encoding fields.")
             }
-            let coding = codings[0].lowercased()
+            let coding = codings[0].asciiLowercased
             guard coding == "chunked" else {  // guard: listener-te-other
                 let last = coding.split(separator: ",").last?.trimmingSpaces()
                 if coding.contains(","), last != "chunked" {

@@ -186,8 +186,7 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
     var isQuiet: Bool {
         state.withLock { state in
             guard state.descriptor >= 0, !state.peerEnded, !state.broken else { return false }
-            // Under TLS the kernel may hold a session ticket, which says nothing.
-            guard state.tls == nil else { return true }
+            // Under TLS it may be a late session ticket: then a new connection is made for nothing.
             var byte: UInt8 = 0
             return nacre_receive(state.descriptor, &byte, 1, 1) < 0
                 && (nacre_errno() == EAGAIN || nacre_errno() == EWOULDBLOCK)
