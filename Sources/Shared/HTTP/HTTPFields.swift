@@ -72,8 +72,9 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
     ]
 }
 
-/// Whether two field names are the same, comparing ASCII without case.
-func equalNames(_ a: String, _ b: String) -> Bool {
+/// Whether two names of the protocol are the same, comparing ASCII without case and anything else byte by byte:
+/// lower-casing a `String` would make a K of the Kelvin sign.
+package func equalNames(_ a: String, _ b: String) -> Bool {
     let (x, y) = (a.utf8, b.utf8)
     guard x.count == y.count else { return false }
     return zip(x, y).allSatisfy { lowered($0) == lowered($1) }

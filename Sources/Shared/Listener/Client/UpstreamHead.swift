@@ -46,7 +46,7 @@ package struct UpstreamHead: Sendable {
         }
         let length = try lengths.first.map { text throws(NacreError) in try Self.length(text) }
         if !codings.isEmpty {
-            let isChunked = codings.count == 1 && codings[0].asciiLowercased == "chunked" && minorVersion == 1
+            let isChunked = codings.count == 1 && equalNames(codings[0], "chunked") && minorVersion == 1
             guard isChunked else { throw Self.fault("its transfer coding is not chunked") }  // guard: upstream-coding
         }
         let connection = fields.tokens("Connection")

@@ -51,6 +51,9 @@ extension RequestHead {
             throw Refusal(400, "The request target is neither a path nor a URL.")
         }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.isEmpty else {  // guard: listener-absolute-empty
+            throw Refusal(400, "The URL in the request line names no host.")
+        }
         guard authority.lowercased() == host.lowercased() else {  // guard: listener-absolute-host
             throw Refusal(400, "The Host field differs from the URL in the request line.")
         }
@@ -87,10 +90,9 @@ extension BodyFraming {
             guard codings.count == 1 else {  // guard: listener-two-te
                 throw Refusal(400, "The request has two Transfer-Encoding fields.")
             }
-            let coding = codings[0].asciiLowercased
-            guard coding == "chunked" else {  // guard: listener-te-other
-                let last = coding.split(separator: ",").last?.trimmingSpaces()
-                if coding.contains(","), last != "chunked" {
+            guard equalNames(codings[0], "chunked") else {  // guard: listener-te-other
+                let last = codings[0].split(separator: ",").last?.trimmingSpaces() ?? ""
+                if codings[0].contains(","), !equalNames(last, "chunked") {
                     throw Refusal(400, "The last transfer coding is not chunked.")
                 }
                 throw Refusal(501, "The only transfer coding known here is chunked.")
