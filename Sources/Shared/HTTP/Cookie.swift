@@ -33,8 +33,9 @@ extension Cookie {
     /// The cookie that a `Set-Cookie` field of a response from `url` sets, or nil when the jar must ignore it.
     public init?(setCookie text: String, from url: WebURL, now: Instant) {
         guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
-        let pair = parts[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // In bytes, as whoever gets it will: a combining mark behind a semicolon makes another character of it.
+        let parts = Self.split(Substring(text), at: ";", maxSplits: .max)
+        let pair = Self.split(parts[0], at: "=", maxSplits: 1)
         guard pair.count == 2 else { return nil }
         name = pair[0].trimmingSpaces()
         value = pair[1].trimmingSpaces()
@@ -51,10 +52,16 @@ extension Cookie {
         guard satisfiesPrefix(of: url) else { return nil }
     }
 
+    private static func split(_ text: Substring, at separator: Unicode.Scalar, maxSplits: Int) -> [Substring] {
+        text.utf8.split(
+            separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false
+        ).map { Substring($0) }
+    }
+
     private mutating func applyAttributes(_ parts: ArraySlice<Substring>, host: String, now: Instant) -> Bool {
         var maxAge: Instant?
         for part in parts {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let pair = Self.split(part, at: "=", maxSplits: 1)
             let text = pair.count > 1 ? pair[1].trimmingSpaces() : ""
             guard text.utf8.count <= 1024 else { continue }
             switch pair[0].trimmingSpaces().lowercased() {
@@ -93,9 +100,9 @@ extension Cookie {
     }
 
     private func satisfiesPrefix(of url: WebURL) -> Bool {
-        let lower = name.lowercased()
-        if lower.hasPrefix("__secure-") { return isSecure && url.origin.scheme == "https" }
-        if lower.hasPrefix("__host-") {
+        let lower = name.lowercased().utf8
+        if lower.starts(with: "__secure-".utf8) { return isSecure && url.origin.scheme == "https" }
+        if lower.starts(with: "__host-".utf8) {
             return isSecure && url.origin.scheme == "https" && isHostOnly && path == "/"
         }
         return true

@@ -73,6 +73,20 @@ struct CookieTests {
         #expect(jar.header(for: url, now: now) == "y=2; x=1")
     }
 
+    @Test(
+        "A separator counts as a byte, whatever mark follows it: nothing that is sent reads as two cookies",
+        arguments: [
+            ("a=1;\u{301}x=2; Path=/", "a=1"), ("a=1;\u{338}b=2; Path=/", "a=1"), ("a\u{301}=1; Path=/", "a\u{301}=1"),
+            ("a=\u{338}1; Path=/", "a=\u{338}1"), ("a=1\u{37E}b=2; Path=/", "a=1\u{37E}b=2"),
+            ("a=1; Path=/;\u{301}; Domain=evil.org", nil), ("__Host-\u{301}a=1; Path=/", nil),
+        ] as [(String, String?)])
+    func separators(set: String, sent: String?) throws {
+        let (jar, url) = (CookieJar(), try WebURL("https://mail.example.org/"))
+        jar.store(["Set-Cookie": set], from: url, now: now)
+        let header = jar.header(for: url, now: now)
+        #expect(header.map { Array($0.utf8) } == sent.map { Array($0.utf8) })
+    }
+
     @Test("An archive brings back session cookies too, and a later one replaces its elder")
     func archive() throws {
         let url = try WebURL("https://h.example/")
