@@ -81,21 +81,23 @@ public struct IDTokenVerifier: Sendable {
         _ claims: JWTClaims, algorithm: String, _ expectation: IDTokenExpectation, now: Instant
     ) throws(NacreError) {
         func refuse(_ code: NacreError.Code, _ message: String) -> NacreError { NacreError(code, message) }
-        guard claims.issuer == expectation.issuer else {  // guard: id-token-issuer
+        guard areIdentical(claims.issuer, expectation.issuer) else {  // guard: id-token-issuer
             throw refuse("id_token.issuer", "The ID token comes from another issuer.")
         }
         guard let subject = claims.subject, !subject.isEmpty, subject.utf8.count <= 255 else {
             throw refuse("id_token.subject", "The ID token names nobody.")
         }
-        guard expectation.subject == nil || expectation.subject == subject else {  // guard: id-token-subject
+        let isSamePerson = expectation.subject.map { areIdentical($0, subject) } ?? true  // guard: id-token-subject
+        guard isSamePerson else {
             throw refuse("id_token.subject", "The ID token is about somebody else than before.")
         }
-        guard claims.audience.contains(expectation.clientID) else {  // guard: id-token-audience
+        let isForUs = claims.audience.contains { areIdentical($0, expectation.clientID) }  // guard: id-token-audience
+        guard isForUs else {
             throw refuse("id_token.audience", "The ID token is for another client.")
         }
         let party = claims.authorizedParty
-        let isForUs = party == expectation.clientID || (party == nil && claims.audience.count == 1)
-        guard isForUs else {  // guard: id-token-azp
+        let isOurs = areIdentical(party, expectation.clientID) || (party == nil && claims.audience.count == 1)
+        guard isOurs else {  // guard: id-token-azp
             throw refuse("id_token.authorized_party", "The ID token was issued to another client.")
         }
         try checkTimes(claims, expectation, now: now)

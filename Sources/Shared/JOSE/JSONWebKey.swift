@@ -113,7 +113,7 @@ public struct JSONWebKeySet: Sendable {
             }
             return candidates.first?.key
         }
-        let named = keys.filter { $0.id == id }
+        let named = keys.filter { areIdentical($0.id, id) }
         guard !named.isEmpty else { return nil }
         guard let match = named.first(where: { $0.key.algorithm.rawValue == header.algorithm }) else {
             throw JWS.wrongAlgorithm

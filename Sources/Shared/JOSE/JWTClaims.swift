@@ -2,6 +2,13 @@
 
 public import NacreCore
 
+/// Whether two names are the same code points (RFC 7519 section 7.3). Swift's `==` normalizes: there a Kelvin sign
+/// equals a K.
+package func areIdentical(_ a: String?, _ b: String?) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    return a.utf8.elementsEqual(b.utf8)
+}
+
 /// The claims of a token (RFC 7519 section 4, OpenID Connect Core section 2), read one by one.
 public struct JWTClaims: Sendable {
     /// All members.

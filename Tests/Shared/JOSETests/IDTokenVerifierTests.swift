@@ -118,6 +118,36 @@ struct IDTokenVerifierTests {
         ("azp", "b", "id_token.authorized_party"), ("acr", "eidas0", "id_token.acr"),
     ]
 
+    @Test("HO-3: names are compared by code points: what only Unicode takes for the same is another name")
+    func normalization() async throws {
+        let kelvin = "\u{212A}"
+        let token = try provider.idToken(nonce: "nonce-1") {
+            $0["iss"] = .string("https://\(kelvin).test")
+            $0["aud"] = .string(kelvin)
+            $0["sub"] = .string(kelvin)
+        }
+        var expectation = IDTokenExpectation(
+            issuer: "https://\(kelvin).test", clientID: kelvin, nonce: .required("nonce-1"))
+        expectation.subject = kelvin
+        _ = try await verifier.verify(token, expecting: expectation)
+        let slips: [(WritableKeyPath<IDTokenExpectation, String>, String, String)] = [
+            (\.issuer, "https://K.test", "id_token.issuer"), (\.clientID, "K", "id_token.audience"),
+        ]
+        for (part, value, code) in slips {
+            var other = expectation
+            other[keyPath: part] = value
+            let error = await #expect(throws: NacreError.self) {
+                _ = try await verifier.verify(token, expecting: other)
+            }
+            #expect(error?.code.rawValue == code)
+        }
+        expectation.subject = "K"
+        let error = await #expect(throws: NacreError.self) {
+            _ = try await verifier.verify(token, expecting: expectation)
+        }
+        #expect(error?.code == "id_token.subject")
+    }
+
     @Test(
         "HO-3: missing times and a missing auth_time under max_age are refused", arguments: ["exp", "iat", "auth_time"])
     func missing(name: String) async throws {
