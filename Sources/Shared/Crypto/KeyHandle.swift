@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import COpenSSL
+import CSodium
 import NacreCore
 
 /// The signature algorithms of this toolkit, by their JOSE names (RFC 7518 section 3.1, RFC 8037). The kind of a key
@@ -33,8 +34,17 @@ final class KeyHandle: Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
+    /// OpenSSL takes points of small order too (RFC 8032 section 8.9 leaves it open): such a key takes one signature
+    /// for many messages, and nobody has its private half.
+    private static func isInMainSubgroup(_ key: OpaquePointer) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        var count = 32
+        guard EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1, count == 32 else { return false }
+        return crypto_core_ed25519_is_valid_point(bytes) == 1  // guard: crypto-small-order
+    }
+
     private static func algorithm(of key: OpaquePointer) -> SignatureAlgorithm? {
-        if EVP_PKEY_is_a(key, "ED25519") == 1 { return .edDSA }
+        if EVP_PKEY_is_a(key, "ED25519") == 1 { return isInMainSubgroup(key) ? .edDSA : nil }
         if EVP_PKEY_is_a(key, "RSA") == 1 {
             return (2048...8192).contains(EVP_PKEY_get_bits(key)) ? .rs256 : nil  // guard: crypto-key-size
         }

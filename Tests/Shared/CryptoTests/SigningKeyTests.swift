@@ -113,6 +113,24 @@ struct SigningKeyTests {
         #expect(throws: NacreError.self) { try PrivateKey(ed25519Seed: [1]) }
     }
 
+    @Test(
+        "A point of small order is no Ed25519 key: it takes one signature for many messages",
+        arguments: [
+            "0100000000000000000000000000000000000000000000000000000000000000",
+            "0000000000000000000000000000000000000000000000000000000000000000",
+            "0000000000000000000000000000000000000000000000000000000000000080",
+            "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+            "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+            "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        ])
+    func smallOrder(point: String) throws {
+        let bytes = try #require(Hex.decode(point))
+        let error = #expect(throws: NacreError.self) { try PublicKey(.ed25519(bytes)) }
+        #expect(error?.code == "crypto.key_kind")
+    }
+
     enum Refused: CaseIterable {
         case smallRSA, p384, text, empty
         var code: NacreError.Code {
