@@ -1,5 +1,5 @@
 # Nacre. A newcomer's two commands: `make demo` and `make test`.
-.PHONY: help setup build demo test test-peers bench conformance lint pictures docs sabotage clean
+.PHONY: help setup build demo test test-peers bench fuzz conformance lint pictures docs sabotage clean
 
 help:  ## what there is to type
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ conformance: setup  ## the named OpenID relying-party cases, one a line
 
 bench: setup  ## figures against the named peers, into docs/performance.md
 	scripts/bench
+
+fuzz: setup  ## the strict parsers under libFuzzer, a minute each
+	scripts/fuzz
 
 lint:  ## format, layers, listed guards
 	scripts/lint

@@ -199,6 +199,26 @@ let testing: [Target] =
             path: "Tests/SocketTests", swiftSettings: strict),
     ]
 
+/// What must hold for any bytes, and its corpus; `scripts/fuzz` sets the switch that adds the fuzzer itself, whose
+/// `main` is libFuzzer's.
+let fuzzing: [Target] =
+    [
+        .target(
+            name: "NacreFuzzProperties",
+            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener"],
+            path: "Tests/Fuzz/Properties", swiftSettings: strict),
+        .testTarget(
+            name: "NacreFuzzCorpusTests", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/CorpusTests",
+            swiftSettings: strict),
+    ]
+    + (Context.environment["NACRE_FUZZ"] == nil
+        ? []
+        : [
+            .executableTarget(
+                name: "nacre-fuzz", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/Runner",
+                swiftSettings: strict)
+        ])
+
 let package = Package(
     name: "nacre",
     platforms: [.iOS(.v18), .macOS(.v15)],
@@ -215,4 +235,5 @@ let package = Package(
         .trait(name: "GTKShell", description: "The Linux shell: needs GTK 4, WebKitGTK and GLib."),
     ],
     targets: systemLibraries + shared + appHalf + serverHalf + platforms + commands + probes + examples + testing
+        + fuzzing
 )
