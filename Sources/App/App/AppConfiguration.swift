@@ -40,6 +40,9 @@ public struct AppConfiguration: Sendable {
     public var apiAuthorities: String?
     /// `signIn.kind`: `handoff`, the sign-in through the system browser (HO-1). Default `handoff`.
     public var signIn: SignInKind
+    /// `signIn.clearWebData`: whether the page's web storage is cleared at sign-out, for bundles that keep something of the
+    /// person there (SE-1). Default false.
+    public var clearsWebData: Bool
 
     /// Whether development's liberties hold: cleartext, a development server, the web inspector.
     public var isDevelopment: Bool
@@ -131,6 +134,7 @@ extension AppConfiguration {
             throw signIn.fault("kind", "must be \"handoff\", not \"\(kind)\".")
         }
         self.signIn = known
+        clearsWebData = try signIn.bool("clearWebData") ?? false
         try signIn.finish()
         // Read by the parts of the toolkit that own them.
         _ = top.value("updates")

@@ -36,8 +36,9 @@ struct AppParts: Sendable {
             try? await disk.run { kind.keep(note: note) }
         }
         let endpoints = SessionEndpoints(origin: configuration.api)
+        let attempts = try await SQLiteAttemptStore(SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
         let session = AppSession(
-            endpoints: endpoints, transport: platform.transport, store: secrets, time: platform.time,
+            endpoints: endpoints, transport: platform.transport, store: secrets, mark: attempts, time: platform.time,
             log: platform.log.labelled("session"))
         let relay = BridgeEventsRelay()
         let app = AppPlugin(
@@ -52,7 +53,6 @@ struct AppParts: Sendable {
             journal: try await LinkJournal(SQLiteStore(path: folders.state + "/links.sqlite"), now: now),
             time: platform.time, random: platform.random, log: platform.log.labelled("links"),
             fallback: { _, link in await fallback.decide(link) }, deliver: { await app.open($0.url) })
-        let attempts = try await SQLiteAttemptStore(SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
         let signIn = SignInFlow(
             scheme: configuration.scheme, endpoints: endpoints,
             parts: SignInParts(

@@ -45,11 +45,15 @@ package struct AppWindow: Sendable {
     /// Hands an event to the page of that load; false when it is gone.
     package let deliver: @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool
     package let actions: WindowActions
+    /// Clears what the page has stored: databases, local storage, caches, service workers.
+    package let clearWebData: @Sendable () async -> Void
 
     package init(
-        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions
+        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions,
+        clearWebData: @escaping @Sendable () async -> Void
     ) {
         self.deliver = deliver
         self.actions = actions
+        self.clearWebData = clearWebData
     }
 }

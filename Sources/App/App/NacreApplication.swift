@@ -54,7 +54,7 @@ package final class NacreApplication: Sendable {
         await parts.signIn.resume()
         await parts.links.start()
         let application = NacreApplication(configuration, platform, parts, channel, endpoint)
-        await application.follow()
+        await application.follow(window)
         return application
     }
 
@@ -83,17 +83,15 @@ package final class NacreApplication: Sendable {
         plugins = parts.plugins
     }
 
-    /// Tells the page of every change of the session; at its end the page's streams to the API are closed (NB-13).
-    private func follow() async {
+    /// Tells the page of every change of the session, and ends what must not outlive it.
+    private func follow(_ window: AppWindow) async {
         let changes = await session.changes()
-        Task { [bridge, channel] in
-            var wasSignedIn = false
-            for await snapshot in changes {
-                await bridge.emit("Nacre", NacrePlugin.sessionEvent, snapshot.json)
-                if wasSignedIn, snapshot.state == .signedOut { await channel.closeAPIConnections() }
-                if snapshot.state != .signingIn { wasSignedIn = snapshot.state == .signedIn }
-            }
-        }
+        let follower = SessionFollower(
+            tell: { [bridge] in await bridge.emit("Nacre", NacrePlugin.sessionEvent, $0) },
+            closeStreams: { [channel] in await channel.closeAPIConnections() },
+            revokeReplaced: { [signIn] in await signIn.revokeReplaced() },
+            clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
+        Task { await follower.follow(changes) }
     }
 
     /// Called with fresh scripts whenever the session has changed: the next document of the page starts with them.

@@ -29,7 +29,8 @@
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
-                    minimize: { await handle.minimize() }))
+                    minimize: { await handle.minimize() }),
+                clearWebData: { await handle.clearWebsiteData() })
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,

@@ -18,7 +18,7 @@ package enum SessionCheck: Sendable {
 package actor SessionKeeper {
     private let store: SessionStore
     private let methods: [String: any AuthenticationMethod]
-    private let time: any TimeSource
+    package nonisolated let time: any TimeSource
     private let log: Log
     private var running: [String: Task<SessionCheck, any Error>] = [:]
     /// Answers of a method that could not be stored: the old tokens in the row are spent, these must not be lost.

@@ -334,6 +334,15 @@ def _(browser, servers):
     browser.become(state="signedIn", reason=None, profile={"id": "u2", "email": "other@ville.example", "name": "Other Person", "language": None})
     browser.wait("document.querySelector('.account-name')?.textContent === 'Other Person'")
     expect(browser.js("document.querySelector('.mail').dataset.whose === undefined"), "the first person's mail is gone from the page")
+    # Signed in, but the server has not yet said as whom.
+    browser.js("{document.querySelector('.mail').dataset.whose = 'the second'}")
+    browser.become(state="signedOut", reason="session_expired")
+    browser.become(state="signedIn", reason=None, profile=None)
+    time.sleep(0.2)
+    expect(browser.js("document.querySelector('.mail').inert"), "nobody knows whose page it is, and it can be used")
+    browser.become(state="signedIn", reason=None, profile={"id": "u3", "email": "third@ville.example", "name": "Third Person", "language": None})
+    browser.wait("document.querySelector('.account-name')?.textContent === 'Third Person'")
+    expect(browser.js("document.querySelector('.mail').dataset.whose === undefined"), "the second person's mail is gone too")
 
 
 @check("LK-8: signing out asks first, names the shared session, and says when it may live on")

@@ -46,7 +46,9 @@ class App {
     // After signing out, or for somebody else, nothing of the earlier account stays on the page.
     const over = snapshot.state === "signedOut" && !["session_expired", "session_revoked", "failed", "cancelled"].includes(snapshot.reason);
     if (this.#mail && (changed || over)) this.#dropMail();
-    if (kind === null) this.#showMail(snapshot);
+    // Signed in, but not yet known as whom: the mail behind may be somebody else's, so it stays behind.
+    if (kind === null && this.#mail && this.#owner && !snapshot.profile) this.#showScreen("unknown", snapshot);
+    else if (kind === null) this.#showMail(snapshot);
     else this.#showScreen(kind, snapshot);
     this.#showBanners(snapshot);
     this.#followServer(kind === null ? snapshot.server : "unknown");
