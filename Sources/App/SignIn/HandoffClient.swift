@@ -82,7 +82,8 @@ struct HandoffClient: Sendable {
         if let csrf = credentials.csrf { request.fields["X-CSRFToken"] = csrf }
         guard let (response, _) = try? await send(request, patience: patience) else { return false }
         // A session that is gone, or one that this server will never end for us; anything else is worth another try.
-        return response.status.isSuccess || [401, 403, 404, 410].contains(response.status.rawValue)  // guard: revocation-final
+        let finals = [401, 403, 404, 410]  // guard: revocation-final
+        return response.status.isSuccess || finals.contains(response.status.rawValue)
     }
 
     private func send(

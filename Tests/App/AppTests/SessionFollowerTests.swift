@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacrePorts
 import NacreSignIn
 import Synchronization
 import Testing
@@ -17,9 +18,11 @@ import Testing
 
     private func follow(_ snapshots: [SessionSnapshot], clears: Bool = true) async -> [String] {
         let record = Record()
+        let clear: (@Sendable () async -> Void)?
+        if clears { clear = { record.note("clear") } } else { clear = nil }
         let follower = SessionFollower(
             tell: { record.note($0["state"]?.string ?? "") }, closeStreams: { record.note("close") },
-            revokeReplaced: { record.note("revoke") }, clearWebData: clears ? { record.note("clear") } : nil)
+            revokeReplaced: { record.note("revoke") }, clearWebData: clear)
         let (stream, continuation) = AsyncStream<SessionSnapshot>.makeStream()
         for snapshot in snapshots { continuation.yield(snapshot) }
         continuation.finish()

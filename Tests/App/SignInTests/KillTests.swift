@@ -51,7 +51,9 @@ import Testing
         return (device.life.isOver, link)
     }
 
-    @Test("HO-8: killed after any write of a sign-in, the next process resumes or is cleanly back", arguments: 1...12, [false, true])
+    @Test(
+        "HO-8: killed after any write of a sign-in, the next process resumes or is cleanly back", arguments: 1...12,
+        [false, true])
     func signIn(kill: Int, real: Bool) async throws {
         let device = Device(disk: try await Disk.onSQLite(real))
         let (died, _) = await signIn(device, dying: kill)
@@ -176,7 +178,9 @@ import Testing
         task.cancel()
     }
 
-    @Test("HO-11: killed after a Cancel, the attempt is over and nobody is signed in by its link", arguments: [false, true])
+    @Test(
+        "HO-11: killed after a Cancel, the attempt is over and nobody is signed in by its link",
+        arguments: [false, true])
     func cancelling(real: Bool) async throws {
         let device = Device(disk: try await Disk.onSQLite(real))
         await device.launch()
@@ -199,7 +203,9 @@ import Testing
         task.cancel()
     }
 
-    @Test("HO-11: killed after a Cancel during the exchange, no session is left on the server", arguments: [false, true])
+    @Test(
+        "HO-11: killed after a Cancel during the exchange, no session is left on the server",
+        arguments: [false, true])
     func exchangingCancelled(real: Bool) async throws {
         let device = Device(disk: try await Disk.onSQLite(real))
         await device.launch()
@@ -224,7 +230,9 @@ import Testing
         task.cancel()
     }
 
-    @Test("HO-8: killed with the browser lent to the page, the successor gets the link, once", arguments: [false, true])
+    @Test(
+        "HO-8: killed with the browser lent to the page, the successor gets the link, once",
+        arguments: [false, true])
     func borrowed(real: Bool) async throws {
         let device = Device(disk: try await Disk.onSQLite(real))
         await device.launch()
