@@ -76,7 +76,8 @@ extension RelyingParty {
             }
             let value = try await userInfo(answer, endpoint, metadata)
             // Core section 5.3.2: without this, one person's tokens could be joined with another's profile.
-            guard let subject = value["sub"]?.string, areIdentical(subject, claims.subject) else {  // guard: userinfo-subject
+            // guard: userinfo-subject
+            guard let subject = value["sub"]?.string, areIdentical(subject, claims.subject) else {
                 throw NacreError("oidc.userinfo_subject", "The identity provider sent the profile of somebody else.")
             }
             members.merge(value.object ?? [:]) { _, new in new }
