@@ -71,7 +71,7 @@ package struct RequestLogMiddleware: Middleware {
         case "http.body_too_large":
             return .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
         // Neither "stored" nor "not stored" would be true, so nobody is told to send it again.
-        case "database.commit_unknown":
+        case "database.commit_unknown":  // guard: storage-unknown
             return .failure(
                 .serviceUnavailable, code: "storage_unknown",
                 message: "It is not known whether this was stored; look before you send it again.")

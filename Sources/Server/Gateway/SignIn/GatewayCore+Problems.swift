@@ -65,7 +65,8 @@ extension GatewayCore {
             "oidc.discovery", "oidc.userinfo",
         ]
         return outages.contains(error.code.rawValue) || error.code.rawValue.hasPrefix("jwks.")
-            || error.code.rawValue.hasPrefix("transport.") || error.code.rawValue.hasPrefix("http.")
+            || error.code.rawValue.hasPrefix("transport.")
+            || error.code.rawValue.hasPrefix("http.")  // guard: outage-http
     }
 
     static func isStorage(_ error: NacreError) -> Bool { error.code.rawValue.hasPrefix("database.") }
