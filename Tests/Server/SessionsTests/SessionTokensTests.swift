@@ -315,6 +315,24 @@ import Testing
         #expect(try await world.first.store.find(id: pair.session.id) != nil)
     }
 
+    @Test("A key that an older program stored beside us is trusted for as long as refresh tokens live")
+    func olderProgram() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        try await world.first.database.write { sql in
+            let row = try #require(try sql.first("SELECT * FROM session_key"))
+            try sql.execute("DELETE FROM session_key")
+            try sql.execute(
+                "INSERT INTO session_key (kid, sealed_key, created_at) VALUES ($1, $2, $3)",
+                [row["kid"], row["sealed_key"], row["created_at"]])
+        }
+        try await world.first.tokens.rotateKeys()
+        world.second.method.answer = .renewed(TwoProcesses.person())
+        world.time.advance(by: .seconds(29 * 86400))
+        let next = try #require(try await world.second.tokens.refresh(pair.token))
+        #expect(try keyID(next.token) != keyID(pair.token))
+    }
+
     @Test("Where no key can be stored there is no session that nobody can present")
     func withoutKey() async throws {
         let world = try await TwoProcesses()
