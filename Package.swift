@@ -92,21 +92,24 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module(
+        "Keys", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        tests: ["NacreDatabaseTesting"])
     + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
     + module(
-        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase", "NacreKeys"],
         tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits", "NacreSessions",
+            "NacreKeys", "NacreLimits", "NacreSessions",
         ], tests: ["NacreDatabaseTesting"], resources: [.embedInCode("OpenAPI/openapi.json")])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits",
+            "NacreKeys", "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",

@@ -16,7 +16,7 @@ struct AdminCommand {
                nacre admin migrate [--check]
                nacre admin backup FILE
                nacre admin restore FILE [--force]
-               nacre admin rotate-keys [identity] [provider] [--stolen]
+               nacre admin rotate-keys [identity] [tokens] [provider] [--stolen]
         everywhere: [--config FILE] [--data FOLDER] [--json]
         """
 

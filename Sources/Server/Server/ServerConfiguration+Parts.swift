@@ -46,6 +46,7 @@ extension ServerConfiguration {
         result.updateManifest = updateManifest
         result.sessions = SessionPolicy(
             idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.sessions.perPerson = sessionsPerPerson
         result.identityKeyAge = identityKeyAge
         result.upstream = upstream.map { upstream in
             var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)

@@ -191,6 +191,9 @@ public struct ServerConfiguration: Sendable {
     /// `sessions.graceAge`, `SESSION_GRACE_AGE`, in seconds: how long a session lives on while the provider cannot be
     /// asked. Default 24 hours.
     public var graceAge: Duration = .seconds(24 * 3600)
+    /// `sessions.perPerson`, `SESSION_MAX_PER_PERSON`: how many sessions one person may have; the one that was used the
+    /// longest ago ends for a new one. Default 100.
+    public var sessionsPerPerson = 100
     /// `updates.manifest`, `MOBILE_OTA_MANIFEST_URL`: the manifest of the release channel. Default none: no updates.
     public var updateManifest: String?
     /// `metrics.listen`: where `/metrics` is served in Prometheus' text format, apart from everything public. Default none: no

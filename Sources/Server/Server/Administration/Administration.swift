@@ -240,9 +240,9 @@ package struct Administration: Sendable {
 
     // MARK: Keys
 
-    /// Follows signing keys by new ones: the identity's, the provider's, or both where both are.
+    /// Follows signing keys by new ones: the identity's, those under session tokens, the provider's, or all there are.
     ///
-    /// `stolen` withdraws the provider's old keys at once: every token they signed is refused from then on.
+    /// `stolen` withdraws the old keys at once: every token they signed is refused from then on.
     /// - Throws: `admin.no_keys`.
     package func rotateKeys(_ kinds: [String], stolen: Bool = false) async throws -> JSONValue {
         _ = try await stores()
@@ -252,7 +252,7 @@ package struct Administration: Sendable {
             try await rotation.rotate()
             rotated.append(rotation.name)
         }
-        if let missing = kinds.first(where: { !rotated.contains($0) }) ?? (rotated.isEmpty ? "provider" : nil) {
+        if let missing = kinds.first(where: { !rotated.contains($0) }) ?? (rotated.isEmpty ? "identity" : nil) {
             throw NacreError(
                 "admin.no_keys",
                 "There are no keys called \(missing) to rotate so; there are: "
