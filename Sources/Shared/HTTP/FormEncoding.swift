@@ -72,8 +72,8 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The pairs of an encoded text; a pair that does not decode makes the whole text nil.
     public init?(decoding text: some StringProtocol) {
-        for part in text.split(separator: "&") {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for part in text.parts(at: "&") {  // guard: form-by-bytes
+            let halves = part.parts(at: "=", most: 2, keepingEmpty: true)
             guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true)
             else { return nil }

@@ -167,7 +167,8 @@ final class MemoryDuplex: DuplexStream {
         try await until { fixture.time.sleeperCount == 1 }
         #expect(fixture.gateway.liveConnectionCount == 1)
         fixture.time.advance(by: .seconds(20))
-        #expect(try await near.read() == nil)
+        #expect(try await near.read() == WebSocketFrames.close(1001, "idle"))
+        try await near.finishWriting()
         try await running.value
         #expect(fixture.gateway.liveConnectionCount == 0)
     }
