@@ -28,6 +28,8 @@ public enum PercentEncoding {
 
     /// The decoded text, or nil when an escape is broken or the result is not UTF-8.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && !(plusIsSpace && $0 == UInt8(ascii: "+")) }
+        if isPlain { return String(text) }
         var out: [UInt8] = []
         let bytes = Array(text.utf8)
         var index = 0

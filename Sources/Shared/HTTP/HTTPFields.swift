@@ -97,7 +97,15 @@ extension StringProtocol {
     /// The text with A to Z in lower case and nothing else changed, as `equalNames` compares it.
     package var asciiLowercased: String {
         let isLower = utf8.allSatisfy { $0.asciiLowercased == $0 }
-        return isLower ? String(self) : String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+        if isLower { return String(self) }
+        return String(unsafeUninitializedCapacity: utf8.count) { buffer in
+            var place = 0
+            for byte in utf8 {
+                buffer[place] = byte.asciiLowercased
+                place += 1
+            }
+            return place
+        }
     }
 
     /// The parts between `separator`, which is one byte. Texts from outside are cut in bytes: what follows a separator may

@@ -80,8 +80,8 @@ import Testing
             #expect(try await refreshes(fixture) == day)
             #expect(fixture.gateway.liveConnectionCount == 3)
         }
-        try await sockets[0].near.write([1])
-        #expect(try await sockets[0].near.read() == [1])
+        try await sockets[0].near.write([0x82, 1, 9])
+        #expect(try await sockets[0].near.read() == [0x82, 1, 9])
         fixture.provider.revokeRefreshTokens()
         fixture.time.advance(by: age)
         await fixture.gateway.lookAtLiveConnections()

@@ -56,7 +56,7 @@ struct SessionGate: Sendable {
     /// The text after `Bearer` (RFC 6750 section 2.1), empty when there are several.
     static func bearer(_ request: HTTPRequest) -> String? {
         let texts = request.fields.values("Authorization").compactMap { value -> String? in
-            let halves = value.parts(at: " ", most: 2)
+            let halves = value.parts(at: " ", most: 2, keepingEmpty: true)
             return halves.count == 2 && equalNames(halves[0], "bearer") ? halves[1].trimmingSpaces() : nil
         }
         return texts.count > 1 ? "" : texts.first

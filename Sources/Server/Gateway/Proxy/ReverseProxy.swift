@@ -203,6 +203,8 @@ enum ProxyPath {
         guard path.hasPrefix("/"), let decoded = PercentEncoding.decode(path), !decoded.utf8.contains(0) else {
             return false
         }
+        // Without a dot there is no dot segment: most paths end here.
+        guard decoded.utf8.contains(UInt8(ascii: ".")) else { return true }
         let segments = decoded.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return !segments.contains { segment in
             let name = segment.prefix { $0 != UInt8(ascii: ";") }  // guard: proxy-path-parameters

@@ -207,7 +207,7 @@ final class Connection: Sendable {
             method: head.method, scheme: isTLS ? "https" : "http", authority: head.authority, target: head.target,
             fields: head.fields, body: body.value(head.framing))
         var context = RequestContext(id: service.nextRequestID(), clientAddress: clientAddress)
-        context[ConnectionAttributes.self] = attributes
+        if let attributes { context[ConnectionAttributes.self] = attributes }
         do {
             let response = try await service.responder.respond(to: request, context: context)
             guard response.status.rawValue >= 200 || response.upgrade != nil else {
