@@ -83,7 +83,7 @@ package struct Gateway: HTTPResponder {
     package func settle() async { await core.gate.keeper.saveKept() }
 
     /// Closes WebSockets and event streams; without that a stop waits for them.
-    package func closeLiveConnections() { core.live.closeAll("stopping") }
+    package func closeLiveConnections() { core.live.closeAll(LiveConnections.stopping) }
 
     /// How many WebSockets and event streams are open.
     package var liveConnectionCount: Int { core.live.count }
@@ -91,8 +91,26 @@ package struct Gateway: HTTPResponder {
     /// Hears of sessions that end, in this process or another one while `followSessions` runs.
     package var events: SessionEvents { core.sessions.events }
 
-    /// Brings the ends of sessions from other processes to `events` until the task is cancelled.
-    package func followSessions() async { await core.feed.run() }
+    /// Brings the ends of sessions from other processes to `events`, and looks at the sessions of open connections when it
+    /// is time (HO-13), until the task is cancelled.
+    package func followSessions() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await core.feed.run() }
+            group.addTask {
+                while !Task.isCancelled {
+                    await lookAtLiveConnections()
+                    do { try await core.parts.time.sleep(for: .seconds(1)) } catch { return }
+                }
+            }
+        }
+    }
+
+    /// Looks at the sessions of open WebSockets and event streams that are due to be asked about, and closes those whose
+    /// session is over.
+    package func lookAtLiveConnections() async {
+        let keeper = core.gate.keeper
+        await core.live.look(now: core.parts.time.now) { try await keeper.check(id: $0, as: $1) }
+    }
 
     /// Removes what has expired, in batches; call it every few minutes, in one process at a time.
     ///

@@ -58,7 +58,8 @@ struct GatewayCore: Sendable {
         identity = IdentityIssuer(
             keys: identityKeys, issuer: configuration.publicOrigin.description, time: time, random: random)
         live = LiveConnections(
-            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0)
+            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0,
+            retry: configuration.sessions.retryInterval)
         let (gate, identity, live) = (gate, identity, live)
         proxy = configuration.upstream.map {
             ReverseProxy(

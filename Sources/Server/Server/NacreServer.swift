@@ -64,7 +64,7 @@ public final class NacreServer: Sendable {
         self.configuration = configuration
         let metrics = ServerMetrics(version: ServerConfiguration.version, time: time)
         self.metrics = metrics
-        let log = log.observed(by: { metrics.note($0, $1, $2) })
+        let log = log.observed(by: metrics.observer)
         self.log = log
         let accepting = AcceptingFlag()
         self.accepting = accepting
@@ -143,7 +143,6 @@ public final class NacreServer: Sendable {
                 counted.wrapping(gateway), gatewayListener.loops)
         ]
         if let provider {
-            let place = configuration.provider.listen
             let counted = MeasuringMiddleware(
                 metrics: metrics, part: "provider", elsewhere: { _ in "none" }, time: time)
             // The same proxy stands before both: without its word all people would share one limit.
@@ -152,7 +151,7 @@ public final class NacreServer: Sendable {
             parts.append(
                 part(
                     "provider", "provider.listen.port", configuration.provider.issuer,
-                    ListenerConfiguration(host: place.host, port: place.port),
+                    configuration.publicListener(configuration.provider.listen),
                     counted.wrapping(edge.wrapping(logged))))
         }
         if let place = configuration.metrics {

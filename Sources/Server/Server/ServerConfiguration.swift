@@ -180,6 +180,17 @@ public struct ServerConfiguration: Sendable {
     public var departuresPerMinute = 60
     /// `limits.tokensPerMinute`: refreshes and revocations of tokens that one client network may ask for. Default 120.
     public var tokensPerMinute = 120
+    /// `limits.silentPerMinute`: authorization requests that the embedded provider answers from one browser's session without
+    /// asking the person. Default 60.
+    public var silentPerMinute = 60
+    /// `limits.connectionsPerClient`: connections that one client network may have open to each listener; `trustedProxies` are
+    /// not counted. Default 512; 0 counts nobody.
+    public var connectionsPerClient = 512
+    /// `limits.bodyRate`, in bytes per second: what a body must move at, either way, when the client is waited for. Default
+    /// 240; 0 lets bodies trickle.
+    public var bodyRate = 240
+    /// `limits.bodyWindow`, in seconds: for so long a body may move more slowly. Default 60.
+    public var bodyWindow: Duration = .seconds(60)
     /// `tokens`.
     public var tokens = Tokens()
     /// `sessions.cookieAge`, `SESSION_COOKIE_AGE`, in seconds: a session ends after so long without use. Default 30 days.

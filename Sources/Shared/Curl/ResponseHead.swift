@@ -14,7 +14,7 @@ struct ResponseHead {
         guard end > 0 else { return true }
         let text = String(decoding: line[..<end], as: UTF8.self)
         if text.hasPrefix("HTTP/") {
-            let parts = text.split(separator: " ", maxSplits: 2)
+            let parts = text.parts(at: " ", most: 3)
             status = parts.count > 1 ? Int(parts[1]).map(HTTPStatus.init(rawValue:)) : nil
             fields = HTTPFields()
         } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {

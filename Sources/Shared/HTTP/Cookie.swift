@@ -34,8 +34,8 @@ extension Cookie {
     public init?(setCookie text: String, from url: WebURL, now: Instant) {
         guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
         // In bytes, as whoever gets it will: a combining mark behind a semicolon makes another character of it.
-        let parts = Self.split(Substring(text), at: ";", maxSplits: .max)
-        let pair = Self.split(parts[0], at: "=", maxSplits: 1)
+        let parts = text.parts(at: ";", keepingEmpty: true)
+        let pair = parts[0].parts(at: "=", most: 2, keepingEmpty: true)
         guard pair.count == 2 else { return nil }
         name = pair[0].trimmingSpaces()
         value = pair[1].trimmingSpaces()
@@ -52,16 +52,10 @@ extension Cookie {
         guard satisfiesPrefix(of: url) else { return nil }
     }
 
-    private static func split(_ text: Substring, at separator: Unicode.Scalar, maxSplits: Int) -> [Substring] {
-        text.utf8.split(
-            separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false
-        ).map { Substring($0) }
-    }
-
     private mutating func applyAttributes(_ parts: ArraySlice<Substring>, host: String, now: Instant) -> Bool {
         var maxAge: Instant?
         for part in parts {
-            let pair = Self.split(part, at: "=", maxSplits: 1)
+            let pair = part.parts(at: "=", most: 2, keepingEmpty: true)
             let text = pair.count > 1 ? pair[1].trimmingSpaces() : ""
             guard text.utf8.count <= 1024 else { continue }
             switch pair[0].trimmingSpaces().lowercased() {

@@ -28,6 +28,8 @@ public enum PercentEncoding {
 
     /// The decoded text, or nil when an escape is broken or the result is not UTF-8.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && !(plusIsSpace && $0 == UInt8(ascii: "+")) }
+        if isPlain { return String(text) }
         var out: [UInt8] = []
         let bytes = Array(text.utf8)
         var index = 0
@@ -72,8 +74,8 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The pairs of an encoded text; a pair that does not decode makes the whole text nil.
     public init?(decoding text: some StringProtocol) {
-        for part in text.split(separator: "&") {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for part in text.parts(at: "&") {  // guard: form-by-bytes
+            let halves = part.parts(at: "=", most: 2, keepingEmpty: true)
             guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true)
             else { return nil }

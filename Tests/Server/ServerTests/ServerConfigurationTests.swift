@@ -237,4 +237,20 @@ import Testing
             #expect(throws: NacreError.self, "\(json)") { _ = try read(json, Self.production) }
         }
     }
+
+    @Test func `limits on connections and bodies have defaults, can be changed, and can be switched off`() throws {
+        let plain = try read("{}", Self.production)
+        #expect(plain.connectionsPerClient == 512 && plain.bodyRate == 240 && plain.silentPerMinute == 60)
+        #expect(plain.bodyWindow == .seconds(60))
+        let set = try read(
+            #"{"limits":{"connectionsPerClient":0,"bodyRate":0,"bodyWindow":5,"silentPerMinute":7}}"#, Self.production)
+        #expect(set.connectionsPerClient == 0 && set.bodyRate == 0 && set.silentPerMinute == 7)
+        #expect(set.bodyWindow == .seconds(5))
+        for json in [
+            #"{"limits":{"connectionsPerClient":-1}}"#, #"{"limits":{"bodyWindow":0}}"#,
+            #"{"limits":{"silentPerMinute":0}}"#, #"{"limits":{"bodyRate":"fast"}}"#,
+        ] {
+            #expect(throws: NacreError.self, "\(json)") { _ = try read(json, Self.production) }
+        }
+    }
 }

@@ -27,16 +27,26 @@ struct SessionGate: Sendable {
     var csrf = CSRFStyle.gateway
     /// Where clients may present tokens. Without it `Authorization` is none of our business.
     var tokens: SessionTokens?
+    private let checks = SharedChecks()
+
+    init(
+        keeper: SessionKeeper, cookie: SessionCookie, window: Duration, origins: [Origin],
+        csrf: CSRFStyle = .gateway, tokens: SessionTokens? = nil
+    ) {
+        (self.keeper, self.cookie, self.window, self.origins) = (keeper, cookie, window, origins)
+        (self.csrf, self.tokens) = (csrf, tokens)
+    }
 
     func sender(of request: HTTPRequest) async throws -> Sender {
         if let tokens, let text = Self.bearer(request) {
-            guard case .valid(let session, _) = try await tokens.check(bearer: text) else { return .badToken }
+            let check = try await checks.check("Bearer " + text) { try await tokens.check(bearer: text) }
+            guard case .valid(let session, _) = check else { return .badToken }
             return .session(session, cookie: nil)
         }
         guard let handle = cookie.handle(in: request.fields.values("Cookie")) else {
             return .nobody(presented: false)
         }
-        switch try await keeper.check(handle) {
+        switch try await checks.check(handle, { try await keeper.check(handle) }) {
         case .valid(let session, let renewsCookie):
             return .session(session, cookie: renewsCookie ? cookie.set(handle, age: age(of: session)) : nil)
         case .absent: return .nobody(presented: true)
@@ -49,9 +59,11 @@ struct SessionGate: Sendable {
 
     /// The text after `Bearer` (RFC 6750 section 2.1), empty when there are several.
     static func bearer(_ request: HTTPRequest) -> String? {
-        let texts = request.fields.values("Authorization").filter { $0.prefix(7).lowercased() == "bearer " }
-        guard let text = texts.first else { return nil }
-        return texts.count == 1 ? String(text.dropFirst(7)).trimmingSpaces() : ""
+        let texts = request.fields.values("Authorization").compactMap { value -> String? in
+            let halves = value.parts(at: " ", most: 2, keepingEmpty: true)
+            return halves.count == 2 && equalNames(halves[0], "bearer") ? halves[1].trimmingSpaces() : nil
+        }
+        return texts.count > 1 ? "" : texts.first
     }
 
     /// Whether a request with this session's cookie was written by a page that may: it carries the session's CSRF token,

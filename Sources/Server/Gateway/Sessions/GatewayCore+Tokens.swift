@@ -62,7 +62,7 @@ extension GatewayCore {
     private func texts(_ names: [String], optional: [String] = [], _ request: HTTPRequest) async throws -> [String:
         String]?
     {
-        let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
+        let type = request.fields.mediaType
         guard type == "application/json" else { return nil }
         let body = try await request.body.collect(upTo: Self.maximumBody)
         guard let object = (try? JSONParser.parse(body))?.object else { return nil }

@@ -17,7 +17,7 @@ extension GatewayCore {
         if let wait { return Self.tooMany(wait) }  // guard: exchange-rate
         let message: ExchangeRequest
         do {
-            let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
+            let type = request.fields.mediaType
             // A form of another site can send text, but no JSON without asking first.
             guard type == "application/json" else {  // guard: exchange-type
                 throw NacreError("exchange.malformed", "The exchange is a JSON object.")

@@ -85,43 +85,59 @@ final class ServerMetrics: Sendable {
     /// All of it in the text format.
     var text: String { (families + process.read()).map(\.text).joined() }
 
-    /// Counts what the parts say in their log. Event names are stable, and this works whatever level is written.
-    func note(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
-        if level >= .warning { logRecords.add(1, level.name) }
-        func count(_ name: String) -> Double { Double(fields.first { $0.key == name }?.value.integer ?? 0) }
-        switch event {
-        case "sign_in.done":
-            signIns.add(1, "done")
-            sessionsBegun.add(1, "web")
-        case "sign_in.handed_off":
-            signIns.add(1, "handed_off")
-            handOffs.add(1, "issued")
-        case "sign_in.refused": signIns.add(1, "refused")
-        case "sign_in.failed": signIns.add(1, "failed")
-        case "sign_in.cannot_start": signIns.add(1, "cannot_start")
-        case "sign_in.unknown_state": signIns.add(1, "unknown")
-        case "exchange.done":
-            handOffs.add(1, "exchanged")
-            sessionsBegun.add(1, "app")
-        case "exchange.refused": handOffs.add(1, "refused")
-        case "sign_out.begun":
-            if fields.contains(where: { $0.key == "session" && !$0.value.isNull }) { sessionsEnded.add(1, "sign_out") }
-        case "sign_out.done": sessionsEnded.add(1, "sign_out")
-        case "sign_out.backchannel": sessionsEnded.add(count("ended"), "backchannel")
-        case "session.revalidated": revalidations.add(1, "renewed")
-        case "session.not_revalidated": revalidations.add(1, "unreachable")
-        case "session.refused":
-            revalidations.add(1, "refused")
-            sessionsEnded.add(1, "refused")
-        case "session.other_person": sessionsEnded.add(1, "other_person")
-        case "session.refresh_reused": sessionsEnded.add(1, "reused")
-        case "session.ended_by_person", "sessions.ended_others", "sessions.ended_all":
-            sessionsEnded.add(count("ended"), "by_person")
-        case "login.done": logins.add(1, "done")
-        case "login.refused": logins.add(1, "refused")
-        case "login.throttled": logins.add(1, "throttled")
-        case "sessions.expired": sessionsEnded.add(count("count"), "expired")
-        default: break
+    private typealias Fields = KeyValuePairs<String, JSONValue>
+
+    /// What each event of the log counts. Event names are stable.
+    private static let counted: [String: @Sendable (ServerMetrics, Fields) -> Void] = [
+        "sign_in.done": { metrics, _ in
+            metrics.signIns.add(1, "done")
+            metrics.sessionsBegun.add(1, "web")
+        },
+        "sign_in.handed_off": { metrics, _ in
+            metrics.signIns.add(1, "handed_off")
+            metrics.handOffs.add(1, "issued")
+        },
+        "sign_in.refused": { metrics, _ in metrics.signIns.add(1, "refused") },
+        "sign_in.failed": { metrics, _ in metrics.signIns.add(1, "failed") },
+        "sign_in.cannot_start": { metrics, _ in metrics.signIns.add(1, "cannot_start") },
+        "sign_in.unknown_state": { metrics, _ in metrics.signIns.add(1, "unknown") },
+        "exchange.done": { metrics, _ in
+            metrics.handOffs.add(1, "exchanged")
+            metrics.sessionsBegun.add(1, "app")
+        },
+        "exchange.refused": { metrics, _ in metrics.handOffs.add(1, "refused") },
+        "sign_out.begun": { metrics, fields in
+            let hasSession = fields.contains { $0.key == "session" && !$0.value.isNull }
+            if hasSession { metrics.sessionsEnded.add(1, "sign_out") }
+        },
+        "sign_out.done": { metrics, _ in metrics.sessionsEnded.add(1, "sign_out") },
+        "sign_out.backchannel": { $0.sessionsEnded.add(number("ended", $1), "backchannel") },
+        "session.revalidated": { metrics, _ in metrics.revalidations.add(1, "renewed") },
+        "session.not_revalidated": { metrics, _ in metrics.revalidations.add(1, "unreachable") },
+        "session.refused": { metrics, _ in
+            metrics.revalidations.add(1, "refused")
+            metrics.sessionsEnded.add(1, "refused")
+        },
+        "session.other_person": { metrics, _ in metrics.sessionsEnded.add(1, "other_person") },
+        "session.refresh_reused": { metrics, _ in metrics.sessionsEnded.add(1, "reused") },
+        "session.ended_by_person": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
+        "sessions.ended_others": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
+        "sessions.ended_all": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
+        "login.done": { metrics, _ in metrics.logins.add(1, "done") },
+        "login.refused": { metrics, _ in metrics.logins.add(1, "refused") },
+        "login.throttled": { metrics, _ in metrics.logins.add(1, "throttled") },
+        "sessions.expired": { $0.sessionsEnded.add(number("count", $1), "expired") },
+    ]
+
+    private static func number(_ name: String, _ fields: Fields) -> Double {
+        Double(fields.first { $0.key == name }?.value.integer ?? 0)
+    }
+
+    /// Counts what the parts say in their log, whatever level is written.
+    var observer: LogObserver {
+        LogObserver(from: .warning, and: Set(Self.counted.keys)) { [self] level, event, fields in
+            if level >= .warning { logRecords.add(1, level.name) }
+            Self.counted[event]?(self, fields)
         }
     }
 }
