@@ -60,8 +60,8 @@ extension Administration {
         guard found == wanted else {  // guard: restore-place
             throw NacreError(
                 "restore.database",
-                "\(place) holds \(found.name), but the configuration names \(wanted.name); \(found.remedy), or take a "
-                    + "backup of \(wanted.name). Nothing was changed.")
+                "\(place) holds \(found.name), but the configuration names \(wanted.name); \(found.remedy), or "
+                    + "restore a backup of \(wanted.name). Nothing was changed.")
         }
     }
 
