@@ -137,10 +137,15 @@ let platforms: [Target] =
         ])
 
 let commands: [Target] = [
+    // What the programs share: signals and the terminal.
+    .target(
+        name: "NacreCommands", dependencies: ["NacreCore"], path: "Sources/Commands/NacreCommands",
+        swiftSettings: strict),
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
+            "NacreSecrets", "NacrePage",
             "NacrePlugins",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
@@ -148,7 +153,9 @@ let commands: [Target] = [
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
+        dependencies: [
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend",
+        ],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
 ]
 

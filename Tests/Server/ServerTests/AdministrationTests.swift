@@ -379,13 +379,4 @@ final class Installation: Sendable {
         _ = try await admin.restore(from: archive, force: false)
         _ = try await NacreServer(try place.configuration(), log: .none, time: place.time)
     }
-
-    @Test func `the password of a database is not on the command line of its tools`() throws {
-        let tools = try PostgresTools("postgres://nacre:p%40ss@db.example.org:5433/nacre?sslmode=require&password=w0rd")
-        #expect(tools.address == "postgres://nacre@db.example.org:5433/nacre?sslmode=require")
-        #expect(tools.password == "w0rd")
-        #expect(try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").password == "p@ss")
-        #expect(
-            try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").address == "postgres://nacre@localhost/nacre")
-    }
 }

@@ -238,10 +238,10 @@ import Testing
         let pair = try await pair(world.first)
         let stranger = try PrivateKey.generate(.es256)
         _ = try await world.second.tokens.check(bearer: pair.access)
-        let counted = CountingReads(world.first.database)
-        let database = Database(backend: counted, time: world.time)
+        let counted = CountingBackend(world.first.database)
         let store = SessionStore(
-            database: database, sealing: SealingKey(random: SeededRandom(7)), time: world.time, random: SeededRandom(9))
+            database: counted.database(time: world.time), sealing: SealingKey(random: SeededRandom(7)),
+            time: world.time, random: SeededRandom(9))
         let tokens = SessionTokens(
             store: store, keeper: SessionKeeper(store: store, methods: [], time: world.time, log: .none),
             policy: world.first.tokens.policy, issuer: "https://gateway.test")
@@ -250,7 +250,7 @@ import Testing
                 claims(pair.access), with: stranger, keyID: "k\(number)", type: "nacre-session+jwt")
             #expect(state(try await tokens.check(bearer: token)) == "absent")
         }
-        #expect(counted.count == 1)
+        #expect(counted.reads == 1)
         #expect(state(try await tokens.check(bearer: pair.access)) == "valid alice")
     }
 
@@ -376,27 +376,6 @@ import Testing
         #expect(world.second.method.tokens == ["refresh-1"])
         #expect(try await world.first.store.find(id: first.session.id) == nil)
     }
-}
-
-/// Counts the reads that reach another database.
-final class CountingReads: DatabaseBackend {
-    private let inner: Database
-    private let heard = Heard()
-    var dialect: SQLDialect { inner.backend.dialect }
-    var count: Int { heard.all.count }
-
-    init(_ inner: Database) { self.inner = inner }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result {
-        heard.add(SessionEnding(session: "", reason: ""))
-        return try await inner.read(body)
-    }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result { try await inner.write(body) }
 }
 
 extension IssuedTokens {

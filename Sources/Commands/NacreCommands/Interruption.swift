@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 
 /// Waits for SIGINT or SIGTERM.
-enum Interruption {
+package enum Interruption {
     /// From now on both signals are caught: the first arrives in the stream, the second ends the process at once.
-    static func begin() -> AsyncStream<Void> {
+    package static func begin() -> AsyncStream<Void> {
         AsyncStream { continuation in
             // One queue for both signals, so that they are counted one after the other.
             let queue = DispatchQueue(label: "nacre.signals")
