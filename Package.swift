@@ -205,7 +205,10 @@ let fuzzing: [Target] =
     [
         .target(
             name: "NacreFuzzProperties",
-            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener"],
+            dependencies: [
+                "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
+                "NacreSecrets", "NacreServer",
+            ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
             name: "NacreFuzzCorpusTests", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/CorpusTests",
