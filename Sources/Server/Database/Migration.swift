@@ -34,7 +34,7 @@ public struct Migration: Sendable {
             """)
         let done = try sql.query(
             "SELECT version, checksum FROM nacre_migration WHERE component = $1 ORDER BY version", [.text(component)])
-        guard done.count <= migrations.count else {
+        guard done.count <= migrations.count else {  // guard: migration-newer
             throw NacreError(
                 "database.migration_newer",
                 "The tables of \(component) have version \(done.count), this program knows \(migrations.count); "

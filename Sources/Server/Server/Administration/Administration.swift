@@ -72,10 +72,11 @@ package struct Administration: Sendable {
         for path in names.map({ configuration.data + "/" + $0 }) + database {
             // Plain files of one name only, and never through a link: the folder is somebody else's.
             guard let found = try? manager.attributesOfItem(atPath: path),
+                // guard: owner-links
                 found[.type] as? FileAttributeType == .typeRegular, found[.referenceCount] as? Int == 1,
                 let owner = (owner as? NSNumber)?.uint32Value, let group = (group as? NSNumber)?.uint32Value
             else { continue }
-            _ = lchown(path, owner, group)  // guard: owner-links
+            _ = lchown(path, owner, group)
         }
     }
 
