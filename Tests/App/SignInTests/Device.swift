@@ -135,6 +135,8 @@ struct Device {
     let life = Life()
     let browser = FakeBrowser()
     let links = FakeLinks()
+    /// What the process logged.
+    let sink = RecordingLogSink()
     let session: AppSession
     let flow: SignInFlow
 
@@ -145,13 +147,14 @@ struct Device {
         let endpoints = SessionEndpoints(origin: Origin(scheme: "https", host: "mail.example.org", port: 443))
         let secrets = DiskSecrets(disk: disk, life: life)
         let transport = MortalTransport(server: server, life: life)
-        session = AppSession(endpoints: endpoints, transport: transport, store: secrets, time: time, log: .none)
+        let log = Log(label: "app", minimum: .debug, time: time, sink: sink)
+        session = AppSession(endpoints: endpoints, transport: transport, store: secrets, time: time, log: log)
         flow = SignInFlow(
             scheme: "stmessages", endpoints: endpoints,
             parts: SignInParts(
                 session: session, store: DiskAttempts(disk: disk, life: life), secrets: secrets, transport: transport,
                 browser: MortalBrowser(browser: browser, life: life), links: links, hold: links, time: time,
-                random: SeededRandom(seed), log: .none))
+                random: SeededRandom(seed), log: log))
     }
 
     /// The next process on the same device.
