@@ -194,7 +194,7 @@ let testing: [Target] =
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
                 "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer", "NacreDatabase", "NacreSessions",
-                "NacreGateway", "NacreDatabaseTesting", "database-probe",
+                "NacreGateway", "NacreProvider", "NacreJOSE", "NacreDatabaseTesting", "database-probe",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]

@@ -72,8 +72,10 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The pairs of an encoded text; a pair that does not decode makes the whole text nil.
     public init?(decoding text: some StringProtocol) {
-        for part in text.split(separator: "&") {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // In bytes: an accent behind a sign makes one character of both, which would be no separator any more.
+        for part in Array(text.utf8).split(separator: UInt8(ascii: "&")) {
+            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
             guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true)
             else { return nil }
