@@ -204,7 +204,7 @@ let testing: [Target] =
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
                 "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer", "NacreDatabase", "NacreSessions",
-                "NacreGateway", "NacreDatabaseTesting", "database-probe",
+                "NacreGateway", "NacreProvider", "NacreJOSE", "NacreDatabaseTesting", "database-probe",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]
@@ -215,7 +215,10 @@ let fuzzing: [Target] =
     [
         .target(
             name: "NacreFuzzProperties",
-            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener"],
+            dependencies: [
+                "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
+                "NacreSecrets", "NacreServer",
+            ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
             name: "NacreFuzzCorpusTests", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/CorpusTests",

@@ -51,6 +51,33 @@ def start_django(desktop, port, origin):
     return process
 
 
+def ruby(report, desktop, gateway, audience, token, email):
+    """What the snippet for Rails takes and refuses; its last method needs Rails itself and only says what it does then."""
+    program = shutil.which("ruby")
+    if not program or subprocess.run([program, "-e", "require 'jwt'"], capture_output=True).returncode:
+        return report.skip("the snippet for Rails", "there is no ruby with ruby-jwt; `scripts/setup --peers` installs them")
+    verifier = desktop.root / "nacre_identity.rb"
+    verifier.write_text(snippet("ruby"))
+    script = f"""
+      require {str(verifier)!r}
+      puts NacreIdentity.verify({token!r})["email"]
+      [{token[:-8] + "AAAAAAAA"!r}, "a.b.c", ""].each do |wrong|
+        begin
+          NacreIdentity.verify(wrong)
+          puts "taken"
+        rescue JWT::DecodeError
+          puts "refused"
+        end
+      end"""
+    said = subprocess.run([program, "-e", script], env=os.environ | {"NACRE_GATEWAY": gateway, "NACRE_AUDIENCE": audience},
+                          capture_output=True, text=True)
+    report.see("the snippet for Rails verifies and refuses too", said.stdout.split() == [email] + ["refused"] * 3,
+               said.stdout + said.stderr)
+    said = subprocess.run([program, "-e", script], env=os.environ | {"NACRE_GATEWAY": gateway, "NACRE_AUDIENCE": "http://another"},
+                          capture_output=True, text=True)
+    report.see("and takes no token that is for another backend", "InvalidAudError" in said.stderr, said.stderr[-300:])
+
+
 def start_nginx(desktop, port, gateway):
     folder = desktop.root / "nginx"
     folder.mkdir()
@@ -228,6 +255,9 @@ def journey(report):
                  f"console.log((await verify('{token}')).email)\nawait verify('{token[:-8]}AAAAAAAA').catch(e => console.log(e.message))"],
                 env=os.environ | {"NACRE_GATEWAY": origin, "NACRE_AUDIENCE": f"http://127.0.0.1:{django}"}, capture_output=True, text=True)
             report.see("the snippet for Node verifies and refuses too", said.stdout.split() == [email, "identity.invalid"], said.stdout + said.stderr)
+        else:
+            report.skip("the snippet for Node", "there is no node; `scripts/setup --peers` installs it")
+        ruby(report, desktop, origin, f"http://127.0.0.1:{django}", json.loads(person.send("/api/fields")[1])["fields"]["HTTP_X_NACRE_IDENTITY"], email)
 
         spoofed = {"X-Nacre-User": "mallory", "X_Nacre_User": "mallory", "X-Remote-User": "mallory", "X.Nacre.Email": "mallory",
                    "X-Forwarded-Host": "mallory", "Forwarded": "for=mallory", "X_Forwarded_For": "mallory", "Connection": "close, X-Nacre-Identity"}

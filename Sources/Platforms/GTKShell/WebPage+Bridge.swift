@@ -7,7 +7,7 @@
     extension WebPage {
         /// A message of the bridge's world. Only its top-frame script can send one; the address is checked here again.
         func receive(_ value: OpaquePointer, _ reply: OpaquePointer) {
-            guard currentLoad != 0, shownPage == nil, rule.isOwn(uri) else {  // guard: bridge-own-origin
+            guard rule.hears(uri, load: currentLoad, isOwnPageShown: shownPage == nil) else {
                 return webkit_script_message_reply_return_error_message(
                     reply, "The bridge answers only the app's own page.")
             }
@@ -22,7 +22,7 @@
             g_object_ref(UnsafeMutableRawPointer(value))
             Task {
                 let answer = await delegate.bridgeMessage(message, pageLoad: load)
-                if load == currentLoad {  // guard: reply-own-load
+                if NavigationRule.isCurrent(load, shown: currentLoad) {
                     let context = jsc_value_get_context(value)
                     let result = jsc_value_new_string(context, answer)
                     webkit_script_message_reply_return_value(reply, result)
@@ -44,7 +44,7 @@
 
         /// False when the page has gone or knows no receiver.
         func dispatch(event json: String, pageLoad: UInt64) async -> Bool {
-            guard pageLoad == currentLoad, pageLoad != 0 else { return false }  // guard: event-own-load
+            guard NavigationRule.isCurrent(pageLoad, shown: currentLoad) else { return false }
             let body = "\(configuration.eventReceiver)(event)"
             return await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
                 let (callback, data) = onFinish { [self] result in

@@ -83,7 +83,9 @@ extension ServerConfiguration {
             redirectURIs: [gateway.redirectURI])
         client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
         client.backchannelLogoutURI = "\(origin)/api/v1.0/backchannel-logout/"
-        var result = ProviderConfiguration(clients: [client])
+        client.idTokenAlgorithm = embeddedAlgorithm ?? .es256
+        var result = ProviderConfiguration(clients: [client] + provider.clients)
+        result.levels = provider.levels
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment
         result.throttle.silentPerMinute = silentPerMinute

@@ -44,7 +44,7 @@ extension ServerConfiguration {
                 "has \"\(wrong)\", which is no address and no network; write such as \"127.0.0.1\" or \"10.0.0.0/8\".")
         }
         try readOpenID(&reader, file, environment, readFile)
-        try readProvider(&reader)
+        try readProvider(&reader, file, environment, readFile)
         try readMobile(&reader, environment)
         try readSessions(&reader, environment)
         try readTokens(&reader)

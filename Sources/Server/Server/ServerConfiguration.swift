@@ -2,6 +2,7 @@
 
 public import NacreCore
 public import NacreHTTP
+public import NacreProvider
 
 /// Everything that `nacre serve` is told, from `nacre.server.json` and the environment. The environment wins.
 ///
@@ -63,6 +64,13 @@ public struct ServerConfiguration: Sendable {
         public var issuer = "http://localhost:8902"
         /// `provider.listen`. Default `127.0.0.1:8902`.
         public var listen = Address(port: 8902)
+        /// `provider.clients`: applications beside the gateway that sign people in here; a list of objects with `id`, `name`
+        /// (default the id), `redirectURIs`, one of `secretFile`, `secretVariable` and `public`, and where wanted
+        /// `postLogoutRedirectURIs`, `backchannelLogoutURI` and `idTokenAlgorithm` (`ES256` or `RS256`). Default none.
+        public var clients: [ProviderClient] = []
+        /// `provider.levels`: the `acr` values and what they take, the lowest first; a list of objects with `acr` and
+        /// `factors` (`password`, `oneTimeCode`). Default `eidas1` (password) and `eidas2` (both).
+        public var levels = AuthenticationLevel.standard
     }
 
     /// The backend behind the gateway.

@@ -175,6 +175,8 @@ struct Device {
     let life = Life()
     let browser = FakeBrowser()
     let links = FakeLinks()
+    /// What the process logged.
+    let sink = RecordingLogSink()
     let session: AppSession
     let flow: SignInFlow
 
@@ -186,14 +188,15 @@ struct Device {
         let secrets = DiskSecrets(disk: disk, life: life)
         let transport = MortalTransport(server: server, life: life)
         let attempts = DiskAttempts(disk: disk, life: life)
+        let log = Log(label: "app", minimum: .debug, time: time, sink: sink)
         session = AppSession(
-            endpoints: endpoints, transport: transport, store: secrets, mark: attempts, time: time, log: .none)
+            endpoints: endpoints, transport: transport, store: secrets, mark: attempts, time: time, log: log)
         flow = SignInFlow(
             scheme: "stmessages", endpoints: endpoints,
             parts: SignInParts(
                 session: session, store: attempts, secrets: secrets, transport: transport,
                 browser: MortalBrowser(browser: browser, life: life), links: links, hold: links, time: time,
-                random: SeededRandom(seed), log: .none))
+                random: SeededRandom(seed), log: log))
     }
 
     /// The next process on the same device.

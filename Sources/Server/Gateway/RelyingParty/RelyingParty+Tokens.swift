@@ -93,10 +93,11 @@ extension RelyingParty {
         try checkAlgorithm(jws.header)
         let key = try await verifier(metadata).verificationKey(for: jws.header)
         let claims = try JWTClaims(parsing: jws.verifiedPayload(with: key))
-        let isOurs = claims.audience.contains { areIdentical($0, configuration.clientID) }
-        guard claims.issuer == nil || areIdentical(claims.issuer, configuration.issuer),
-            claims.audience.isEmpty || isOurs
-        else { throw NacreError("oidc.userinfo", "The identity provider sent a profile for another client.") }
+        let isFromThem = claims.issuer == nil || areIdentical(claims.issuer, configuration.issuer)
+        let isForUs = claims.audience.isEmpty || claims.audience.contains { areIdentical($0, configuration.clientID) }
+        guard isFromThem, isForUs else {  // guard: userinfo-audience
+            throw NacreError("oidc.userinfo", "The identity provider sent a profile for another client.")
+        }
         return .object(claims.members)
     }
 }

@@ -22,7 +22,7 @@ extension GatewayCore {
                 wish.scheme == nil
                 ? try await sessions.find(handle: handle) : try await sessions.find(browserHandle: handle)
         }
-        if let session { try await sessions.end(session.id) }
+        if let session { try await sessions.end(session.id) }  // guard: signed-out-though-down
         parts.log.info("sign_out.begun", ["session": JSONValue(session?.id)])
         let state = parts.random.token()
         var response: HTTPResponse

@@ -98,7 +98,7 @@ struct PendingStore: Sendable {
         let arguments: [SQLValue] = [.blob(stateHash), .blob(Self.hash(secret)), .text(kind.rawValue)]
         let row = try await database.write { sql in
             try sql.first(
-                // guard: pending-binding
+                // guard: pending-binding, pending-once
                 "DELETE FROM gateway_pending WHERE state = $1 AND secret = $2 AND kind = $3 RETURNING *", arguments)
         }
         guard let row else { return nil }
