@@ -83,6 +83,8 @@ let appHalf: [Target] =
         "Plugins", in: "App",
         ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
     + module(
+        "Project", in: "App", ["NacreCore", "NacreHTTP", "NacrePorts", "NacrePage"], tests: ["NacreApp"])
+    + module(
         "App", in: "App",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
@@ -138,7 +140,7 @@ let commands: [Target] = [
         name: "nacre",
         dependencies: [
             "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
-            "NacrePlugins",
+            "NacrePlugins", "NacreProject",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
@@ -205,7 +207,7 @@ let fuzzing: [Target] =
     [
         .target(
             name: "NacreFuzzProperties",
-            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener"],
+            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacreProject"],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
             name: "NacreFuzzCorpusTests", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/CorpusTests",

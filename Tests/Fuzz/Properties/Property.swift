@@ -18,7 +18,7 @@ package struct Property: Sendable {
         Property("upstream-head", UpstreamHeadProperty.check), Property("jws", JWSProperty.check),
         Property("signing", SigningProperty.check), Property("jwks", KeySetProperty.check),
         Property("claims", ClaimsProperty.check), Property("json", JSONProperty.check),
-        Property("cookie", CookieProperty.check),
+        Property("cookie", CookieProperty.check), Property("script", ScriptProperty.check),
     ]
 }
 
