@@ -16,6 +16,8 @@ from report import run, until
 
 GREETING = {"server_id": "journey", "server_version": "2.6.0", "schema_version": 28, "min_supported_schema_version": 24,
             "base_url": "", "homeassistant_addon": False, "onboard_done": True, "status": "running"}
+ANSWERS = {"auth/providers": [{"provider_id": "builtin", "provider_type": "builtin", "requires_redirect": False}]}
+ADDRESS = "input[placeholder^='http']"
 
 
 class Server:
@@ -46,7 +48,11 @@ class Server:
                 self.end_headers()
                 self.send_text(json.dumps(GREETING))
                 while (text := self.read_text()) is not None:
-                    outer.heard.append(json.loads(text))
+                    message = json.loads(text)
+                    outer.heard.append(message)
+                    known = ANSWERS.get(message.get("command"))
+                    self.send_text(json.dumps({"message_id": message.get("message_id")} | (
+                        {"result": known} if known is not None else {"error_code": 20, "details": "not in this journey"})))
                 self.close_connection = True
 
             def send_text(self, text):
@@ -87,13 +93,33 @@ def journey(report):
         app = BundleApp(desktop, folder)
         app.change(bundle={"serviceWorker": True})
         app.start()
-        text = app.wait_for("document.querySelector('#app').innerText.length > 20 && document.querySelector('#app').innerText", 40,
-                            "the app to draw itself")
-        report.see("it draws its first screen", True, text[:80].replace("\\n", " "))
-        app.picture("music-assistant-1-first")
-        report.say(text.replace("\\n", " | ")[:600])
-        report.say("inputs: " + str(app.evaluate(
-            "[...document.querySelectorAll('input,button')].map(e => [e.tagName, e.type, e.placeholder, e.innerText])")))
+        app.wait_for(f"!!document.querySelector({json.dumps(ADDRESS)})", 40, "the field for the server's address")
+        text = app.text()
+        report.see("the app starts and asks for its server", "server" in text.lower(), text[:90].replace("\n", " "))
+        worker = app.wait_for("navigator.serviceWorker.getRegistration().then(r => !!(r && (r.active || r.waiting || r.installing)))", 30,
+                              "the service worker")
+        report.see("its service worker registers", worker)
+        failed = app.evaluate("performance.getEntriesByType('resource').filter(r => r.responseStatus >= 400).map(r => r.name)")
+        report.see("no file of it is missing", failed == [], failed)
+        app.picture("music-assistant-1-connect")
+
+        app.click(ADDRESS)
+        app.type(app.evaluate("nacre.api.origin"))
+        typed = app.wait_for(f"document.querySelector({json.dumps(ADDRESS)}).value == nacre.api.origin && nacre.api.origin", 10,
+                             "the address to be typed")
+        report.say(f"typed {typed}")
+        app.press("Connect")
+        met = until(lambda: server.fields, 20)
+        report.see("its WebSocket reaches the server through the page channel", bool(met), met and met[0]["path"])
+        report.see("with the server's own origin, as NB-13 wants it", met[0].get("Origin") == f"http://localhost:{server.port}",
+                   met[0].get("Origin"))
+        asked = until(lambda: [m["command"] for m in server.heard], 20)
+        report.see("both sides speak", bool(asked), asked)
+        app.wait_for("!!document.querySelector('input[type=password]')", 20, "the sign-in form of the app")
+        report.see("the app goes on to its own sign-in", True)
+        app.picture("music-assistant-2-sign-in")
+        report.see("the app closes", app.close() == 0)
+        report.see("the bundle is as it was", digest(folder / "dist") == before)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ struct SettingMapping {
             return names.id
         }
         note(
-            .look, "app.id", "\(names.id) is proposed from the backend's address",
+            .look, "app.id", "\(names.id) is proposed",
             do: "correct it before the first release: the app's data hangs on it")
         return names.id
     }

@@ -128,17 +128,16 @@ const show = (name, seen, passed) => {
   document.querySelector("#rows").append(row);
 };
 
-// An event that the page causes itself: the journey opens a link of the app when it sees this flag.
-const links = [];
-await App.addListener("appUrlOpen", (event) => links.push(event.url));
-window.waitsForLink = true;
-
 for (const [name, check] of Object.entries(checks)) {
   const answer = await Promise.race([
     Promise.resolve().then(check).catch((error) => [String(error), false]), seconds(10).then(() => ["no answer in 10 s", false])]);
   const [seen, passed] = Array.isArray(answer) && answer.length === 2 && typeof answer[1] === "boolean" ? answer : ["", answer === true];
   show(name, seen, passed);
 }
+// An event that comes from outside: the journey opens a link of the app when it sees this flag.
+const links = [];
+await App.addListener("appUrlOpen", (event) => links.push(event.url));
+window.waitsForLink = true;
 for (let waited = 0; waited < 200 && links.length === 0; waited++) await seconds(0.1);
 show("appUrlOpen brings the link, once", links.join(" "), links.length === 1);
 const failed = results.filter((result) => !result.passed).length;
