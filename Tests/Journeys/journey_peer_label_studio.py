@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Peers"))
 from browser import Browser  # noqa: E402
 from bundles import PICTURES, ROOT, BundleApp, digest, nacre_init  # noqa: E402
 from desktop import Desktop  # noqa: E402
-from label_studio import LabelStudio  # noqa: E402
+from label_studio_peer import LabelStudio  # noqa: E402
 from report import run, until  # noqa: E402
 from servers import Servers  # noqa: E402
 from world import World  # noqa: E402

@@ -115,6 +115,7 @@ def journey(report):
                    met[0].get("Origin"))
         asked = until(lambda: [m["command"] for m in server.heard], 20)
         report.see("both sides speak", bool(asked), asked)
+        import time; time.sleep(5); app.picture("music-assistant-x"); report.say(app.text()[:300].replace("\n", "|") + str([m.get("command") for m in server.heard]))
         app.wait_for("!!document.querySelector('input[type=password]')", 20, "the sign-in form of the app")
         report.see("the app goes on to its own sign-in", True)
         app.picture("music-assistant-2-sign-in")

@@ -2,6 +2,7 @@
 import json
 import math
 import re
+import shutil
 import struct
 import urllib.request
 import uuid
@@ -59,19 +60,20 @@ class LabelStudio:
         folder.mkdir()
         text = (ROOT / "docs" / "server.md").read_text()
         (folder / "nacre_identity.py").write_text(re.search(r"```python\n(.*?)```", text, re.S).group(1))
+        shutil.copy(ROOT / "Tests" / "Peers" / "label_studio_site.py", folder)
         env = {
             "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"), "DJANGO_DB": "sqlite", "SECRET_KEY": "for-tests-only",
             "COLLECT_ANALYTICS": "false", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "", "LATEST_VERSION_CHECK": "false",
-            "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "INACTIVITY_SESSION_TIMEOUT_ENABLED": "false",
-            "LABEL_STUDIO_HOST": self.visible, "DJANGO_SETTINGS_MODULE": "label_studio_settings",
+            "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "INACTIVITY_SESSION_TIMEOUT_ENABLED": "0",
+            "LABEL_STUDIO_HOST": self.visible,
             "NACRE_GATEWAY": self.gateway, "NACRE_AUDIENCE": f"http://127.0.0.1:{self.port}",
-            "PYTHONPATH": f"{folder}:{ROOT / 'Tests' / 'Peers'}", "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(folder),
         }
         self.process = self.desktop.spawn("label-studio", [
-            self.venv / "bin" / "python", "-c", "from label_studio.server import main; main()", "start", "--no-browser",
+            self.venv / "bin" / "python", folder / "label_studio_site.py", "start", "--no-browser",
             "--internal-host", "127.0.0.1", "--port", self.port, "--username", self.email, "--password", "Admin-pass-1",
             "--user-token", TOKEN], env=env, cwd=folder)
-        if not until(self.ready, 200, 0.5):
+        if not until(lambda: self.process.poll() is not None or self.ready(), 200, 0.5) or self.process.poll() is not None:
             raise Failed("Label Studio did not become ready: " + self.process.log.read_text()[-2000:])
         return self
 
