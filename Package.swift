@@ -83,6 +83,8 @@ let appHalf: [Target] =
         "Plugins", in: "App",
         ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
     + module(
+        "Project", in: "App", ["NacreCore", "NacreHTTP", "NacrePorts", "NacrePage"], tests: ["NacreApp"])
+    + module(
         "App", in: "App",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
@@ -146,7 +148,7 @@ let commands: [Target] = [
         dependencies: [
             "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
             "NacreSecrets", "NacrePage",
-            "NacrePlugins",
+            "NacrePlugins", "NacreProject",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
@@ -217,7 +219,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer",
+                "NacreSecrets", "NacreServer", "NacreProject",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(

@@ -8,6 +8,7 @@ import NacreServer
 enum NacreCommand {
     static let usage = """
         usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]
+               nacre init [--api ORIGIN] [--force] [--print] [FOLDER]
                nacre serve [--config FILE] [--data FOLDER]
                nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
         """
@@ -18,6 +19,9 @@ enum NacreCommand {
             switch arguments.first {
             case "serve":
                 try await ServeCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
+                return 0
+            case "init":
+                try InitCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
                 return 0
             case "admin":
                 try await AdminCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
