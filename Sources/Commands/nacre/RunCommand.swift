@@ -66,7 +66,7 @@ enum RunCommand {
                     systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
                     language: facts.languageTag),
                 proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
-                log: log)
+                capabilities: ["print", "downloads"], log: log)
             if let file = configuration.apiAuthorities { platform.trust = try trust(file) }
             return platform
         }
