@@ -67,7 +67,9 @@ struct CookieTableTests {
         Row("5.1.1 hour 24: ignored", "a=1; Path=/; Expires=21 Oct 2015 24:00:00 GMT", "a=1"),
         Row("5.1.1 a year before 1601: ignored", "a=1; Path=/; Expires=21 Oct 1600 00:00:00 GMT", "a=1"),
         Row("5.1.1 no date at all: ignored", "a=1; Path=/; Expires=tomorrow", "a=1"),
-        Row("5.1.1 a day of three digits: ignored", "a=1; Path=/; Expires=021 Oct 15 07:28:00", "a=1"),
+        Row(
+            "5.1.1 three digits are a year, the next number is the day", "a=1; Path=/; Expires=021 Oct 15 07:28:00", nil
+        ),
         Row("5.6.2 Max-Age zero ends it", "a=1; Path=/; Max-Age=0", nil),
         Row("5.6.2 Max-Age below zero ends it", "a=1; Path=/; Max-Age=-99999999999999999999", nil),
         Row("5.6.2 Max-Age with a plus sign is ignored", "a=1; Path=/; Max-Age=+0", "a=1"),

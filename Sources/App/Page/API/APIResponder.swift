@@ -121,6 +121,8 @@ extension HTTPResponse {
             }
         var response = HTTPResponse.failure(status, code: code, message: error.message)
         response.fields["X-Nacre-Reason"] = code
+        // Which fault of the certificate it was, so that a page can say it in its own words.
+        if let fault = CertificateFault(error) { response.fields["X-Nacre-Detail"] = fault.rawValue }
         return response
     }
 }
