@@ -10,14 +10,14 @@
 
         func mayOpen(_ uri: String) -> Bool {
             if uri.isEmpty || uri == "about:blank" { return true }
-            if uri.hasPrefix("blob:") { return page.isOwn(String(uri.dropFirst(5))) }
+            if uri.hasPrefix("blob:") { return page.isOwn(String(uri.dropFirst(5))) }  // guard: popup-blob-origin
             return page.isOwn(uri)
         }
 
         /// A navigation of that window, or of a frame in it.
         func navigation(to uri: String, userGesture: Bool) -> NavigationRule.Verdict {
             if mayOpen(uri) || uri == "about:srcdoc" { return .allow }
-            return page.newWindow(to: uri, userGesture: userGesture)
+            return page.newWindow(to: uri, userGesture: userGesture)  // guard: popup-navigation
         }
     }
 #endif

@@ -119,7 +119,7 @@
 
         /// A window for what the page opens; few at once, so that no page floods the screen.
         private func openPopup() -> UnsafeMutableRawPointer? {
-            guard popups.count < 4 else { return nil }  // guard: popup-limit
+            guard popups.count < 4 else { return nil }
             let popup = PopupWindow(of: page, over: window) { [unowned self] closed in
                 popups.removeAll { $0 === closed }
             }

@@ -71,7 +71,7 @@
         /// own, the system for the rest.
         func openWindow(_ action: OpaquePointer?) -> UnsafeMutableRawPointer? {
             let (target, gesture) = Self.read(action)
-            if gesture, PopupRule(page: rule).mayOpen(target) { return opens?() }  // guard: popup-own
+            if gesture, PopupRule(page: rule).mayOpen(target) { return opens?() }
             leaveWindow(target, gesture)
             return nil
         }

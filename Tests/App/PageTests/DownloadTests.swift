@@ -247,6 +247,30 @@ struct DownloadTests {
         #expect(full?.code == "file.disk_full")
     }
 
+    @Test("An answer without a length that never ends stops before the disk is full to its brim")
+    func endless() async throws {
+        let server = FileServer()
+        let sent = Mutex(0)
+        let download = Download(
+            try WebURL("https://api.example/endless"), folder: server.folder + "/1", time: NoWaiting(),
+            room: { _ in sent.withLock { (64 << 20) - $0 } }
+        ) { _ in
+            HTTPResponse(
+                body: .stream(
+                    ByteStream {
+                        let isOver = sent.withLock { sent in
+                            sent += 1 << 20
+                            return sent > 256 << 20
+                        }
+                        return isOver ? nil : [UInt8](repeating: 1, count: 1 << 20)
+                    }, length: nil))
+        }
+        let error = await #expect(throws: NacreError.self) { try await download.run() }
+        #expect(error?.code == "file.disk_full")
+        #expect(sent.withLock { $0 } < 96 << 20)
+        #expect(server.left == [])
+    }
+
     @Test("Cancelling keeps what is there for another run; discarding leaves nothing")
     func cancelled() async throws {
         let server = FileServer { $0.breaks = [4] }

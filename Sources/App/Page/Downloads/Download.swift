@@ -39,6 +39,7 @@ package actor Download {
     private let fetch: Fetch
     private let time: any TimeSource
     private let random: any RandomSource
+    private let room: @Sendable (String) -> Int
     private let disk = WorkThreads(limit: 1)
 
     private var file: PartialFile?
@@ -61,10 +62,12 @@ package actor Download {
     ///
     /// - Parameters:
     ///   - suggestedName: the `download` attribute of the link.
+    ///   - room: bytes that can still be written beside a path.
     ///   - fetch: sends a request with the session where it is due, and follows no redirect.
     package init(
         _ url: WebURL, suggestedName: String? = nil, folder: String, time: any TimeSource = SystemTime(),
-        random: any RandomSource = SystemRandom(), fetch: @escaping Fetch
+        random: any RandomSource = SystemRandom(),
+        room: @escaping @Sendable (String) -> Int = { PartialFile.freeBytes(beside: $0) }, fetch: @escaping Fetch
     ) {
         self.url = url
         self.suggestedName = suggestedName
@@ -72,6 +75,7 @@ package actor Download {
         self.fetch = fetch
         self.time = time
         self.random = random
+        self.room = room
         name = DownloadName.choose(fields: [:], url: url, suggested: suggestedName)
     }
 
@@ -184,7 +188,7 @@ package actor Download {
         received += chunk.count
     }
 
-    private func freeBytes() -> Int { PartialFile.freeBytes(beside: folder + "/.part") - Self.reserve }
+    private func freeBytes() -> Int { room(folder + "/.part") - Self.reserve }
 
     private func restart() async throws {
         restarts += 1
