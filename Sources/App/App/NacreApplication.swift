@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
 import NacreBridge
 import NacreCore
 import NacreHTTP
@@ -59,10 +60,15 @@ package final class NacreApplication: Sendable {
             folder: folders.cache + "/downloads", page: configuration.origin, isNative: { channel.isAPI($0) },
             time: platform.time, random: platform.random, log: platform.log.labelled("downloads")
         ) { try await channel.fetch($0) }
-        await downloads.prepare()
+        await Self.removeLeftovers(folders.cache + "/downloads")
         let application = NacreApplication(configuration, platform, parts, channel, endpoint, downloads)
         await application.follow()
         return application
+    }
+
+    /// What an earlier run has left of downloads is nobody's any more.
+    private static func removeLeftovers(_ folder: String) async {
+        try? await WorkThreads(limit: 1).run { try FileManager.default.removeItem(atPath: folder) }
     }
 
     /// The app's files; none are looked for where a development server takes their place (SH-2).

@@ -165,7 +165,8 @@ package final class PageChannel: Sendable {
                 "page.cleartext", "\(url.origin) is a cleartext http address, which is not used; use https.")
         }
         // Credentials are the API's alone, whoever put them there.
-        request.fields.removeAll { ["cookie", "authorization", "x-csrftoken"].contains($0) }  // guard: fetch-credentials
+        let credentials = ["cookie", "authorization", "x-csrftoken"]  // guard: fetch-credentials
+        request.fields.removeAll { credentials.contains($0) }
         return try await outside.send(request)
     }
 

@@ -161,7 +161,8 @@ final class CurlTransfer: @unchecked Sendable {
     private func headerLine(_ line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
         headLines += 1
-        guard headBytes <= Self.mostHeadBytes, headLines <= Self.mostHeadLines else { return false }  // guard: curl-head-limit
+        let fits = headBytes <= Self.mostHeadBytes && headLines <= Self.mostHeadLines  // guard: curl-head-limit
+        guard fits else { return false }
         guard head.add(line) else { return true }
         // A 100 Continue (or an answered proxy CONNECT) comes before the real head.
         guard let (status, fields) = head.finish(), status.rawValue >= 200 else { return true }

@@ -51,7 +51,8 @@ public final class CookieJar: Sendable {
         var cookie = cookie
         // Section 5.7.3: a plain-http response neither overwrites nor shadows a Secure cookie.
         let isPlain = url.origin.scheme == "http" && !cookie.isSecure
-        if isPlain, state.entries.contains(where: { $0.cookie.isShadowed(by: cookie) }) { return }  // guard: cookie-shadow
+        let hides = state.entries.contains { $0.cookie.isShadowed(by: cookie) }  // guard: cookie-shadow
+        if isPlain && hides { return }
         let index = state.entries.firstIndex { entry in
             let old = entry.cookie
             return old.name == cookie.name && old.domain == cookie.domain && old.path == cookie.path

@@ -3,6 +3,9 @@
 package import NacreCore
 package import NacreHTTP
 
+package import NacreCore
+package import NacreHTTP
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -20,7 +23,7 @@ package final class Downloads: Sendable {
     private let log: Log
 
     /// - Parameters:
-    ///   - folder: for files under way; emptied at `prepare`.
+    ///   - folder: for files under way; whoever makes this empties it at the start.
     ///   - isNative: whether an origin is one whose files are fetched with the session.
     ///   - fetch: sends a request as the page's own would go, see `PageChannel.fetch`.
     package init(
@@ -35,12 +38,6 @@ package final class Downloads: Sendable {
         self.random = random
         self.log = log
         self.fetch = fetch
-    }
-
-    /// Removes what an earlier run has left.
-    package func prepare() async {
-        let folder = folder
-        try? await WorkThreads(limit: 1).run { try FileManager.default.removeItem(atPath: folder) }
     }
 
     /// A folder for a download that somebody else writes, the web view's of a `blob:` say.
