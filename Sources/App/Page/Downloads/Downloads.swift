@@ -3,14 +3,6 @@
 package import NacreCore
 package import NacreHTTP
 
-package import NacreCore
-package import NacreHTTP
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The downloads of the app, each in a folder of its own below the cache folder until it is saved or handed on.
 package final class Downloads: Sendable {
