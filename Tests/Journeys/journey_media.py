@@ -13,6 +13,7 @@ from desktop import Desktop
 from page_app import MemoryWatch, PageApp
 from report import run, until
 
+ORIGIN = "https://pages.example"
 PAGE = """<!doctype html><title>Media</title><body><h1>Media</h1><script>
 const show = (kind, src, parent = document.body) => new Promise(done => {
   const e = parent.ownerDocument.createElement(kind);
@@ -91,7 +92,8 @@ def film(path):
 def journey(report):
     with Desktop(report, keyring=False) as desktop:
         api = MediaApi()
-        app = PageApp(desktop, api, {"index.html": PAGE}, media=["/blob/"])
+        # Of another site than the API, so that only api.media and the proxy carry the session without CORS.
+        app = PageApp(desktop, api, {"index.html": PAGE}, media=["/blob/"], origin=ORIGIN)
         try:
             app.start()
             story(report, app, api)
@@ -122,13 +124,13 @@ def story(report, app, api):
     report.see("and fetch gets 206 with exactly its part", direct == [206, "RIFF"], direct)
 
     # A frame with remote content, as a mail's body.
-    frame = (f"<img id=a src='{blob}picture.png'><img id=b src='https://localhost{proxied(blob + 'picture.png')}'>"
-             f"<img id=c src='{other}picture.png'><img id=d src='https://localhost{proxied(other + 'picture.png')}'>"
-             f"<img id=e src='https://localhost{proxied(blob + 'mail.svg')}'>"
+    frame = (f"<img id=a src='{blob}picture.png'><img id=b src='{ORIGIN}{proxied(blob + 'picture.png')}'>"
+             f"<img id=c src='{other}picture.png'><img id=d src='{ORIGIN}{proxied(other + 'picture.png')}'>"
+             f"<img id=e src='{ORIGIN}{proxied(blob + 'mail.svg')}'>"
              f"<script>onload = async () => {{ const r = {{}};"
              f" for (const i of 'abcde') r[i] = document.getElementById(i).naturalWidth;"
              f" r.read = await fetch('{blob}picture.png').then(() => 'read', () => 'refused');"
-             f" r.proxy = await fetch('https://localhost{proxied(blob + 'picture.png')}').then(() => 'read', () => 'refused');"
+             f" r.proxy = await fetch('{ORIGIN}{proxied(blob + 'picture.png')}').then(() => 'read', () => 'refused');"
              f" parent.postMessage(r, '*') }}</script>")
     app.evaluate("window.frame = new Promise(done => onmessage = e => done(e.data)); const f = document.createElement('iframe');"
                  f"f.sandbox = 'allow-scripts'; f.srcdoc = {frame!r}; document.body.append(f)".replace("const f", "var f"))

@@ -3,7 +3,6 @@
 package import NacreCore
 package import NacreHTTP
 
-
 /// The downloads of the app, each in a folder of its own below the cache folder until it is saved or handed on.
 package final class Downloads: Sendable {
     private let folder: String
