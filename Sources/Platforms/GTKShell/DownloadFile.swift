@@ -13,10 +13,10 @@
         /// What a `Content-Disposition` field says.
         static func isAttachment(_ field: String) -> Bool { ContentDisposition(field)?.isAttachment ?? false }
 
-        /// Removes a file and the folder made for it.
-        static func remove(_ folder: String, _ path: String?) {
-            if let path { unlink(path) }
-            rmdir(folder)
+        /// Removes a file, where it still is, and the folder made for it.
+        static func remove(_ path: String) {
+            unlink(path)
+            if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
         }
 
         /// What a person is told.

@@ -35,9 +35,8 @@
                 task = Task {
                     do {
                         let path = try await download.run { progress in await row.show(progress) }
-                        guard !Task.isCancelled else { return await download.discard() }
-                        await save(path, row)
-                        await download.discard()
+                        if !Task.isCancelled { await save(path, row) }
+                        DownloadFile.remove(path)
                     } catch is CancellationError {
                         await download.discard()
                     } catch {
@@ -72,7 +71,7 @@
                 row.show(fraction: webkit_download_get_estimated_progress(download))
             }
             Signals.connectFailed(raw) { error in
-                DownloadFile.remove(folder, path)
+                DownloadFile.remove(path ?? folder + "/none")
                 if error.code != Int32(WEBKIT_DOWNLOAD_ERROR_CANCELLED_BY_USER.rawValue) {
                     row.show(failure: error.message)
                     row.onRetry = nil
@@ -86,7 +85,7 @@
                 guard let path else { return }
                 Task {
                     await save(path, row)
-                    DownloadFile.remove(folder, path)
+                    DownloadFile.remove(path)
                 }
             }
             row.onCancel = { webkit_download_cancel(download) }

@@ -40,28 +40,32 @@
                 gtk_window_destroy(window)
                 closed(self)
             }
-            Signals.connect(raw, "ready-to-show") { [unowned self] in gtk_window_present(window) }
+            Signals.connect(raw, "ready-to-show") { [weak self] in
+                if let self, !isClosed { gtk_window_present(window) }
+            }
             Signals.connect(raw, "close") { Task { end() } }
-            Signals.connectQuestion(UnsafeMutableRawPointer(window), "close-request") { [unowned self] in
-                webkit_web_view_try_close(view)
+            Signals.connectQuestion(UnsafeMutableRawPointer(window), "close-request") { [weak self] in
+                if let self { webkit_web_view_try_close(view) }
                 return true
             }
-            Signals.connectNotify(raw, "title") { [unowned self] in
+            Signals.connectNotify(raw, "title") { [weak self] in
+                guard let self, !isClosed else { return }
                 let title = webkit_web_view_get_title(view).map { String(cString: $0) } ?? ""
                 gtk_window_set_title(window, title.isEmpty ? page.appName : "\(title) – \(page.appName)")
             }
             Signals.connectCode(raw, "web-process-terminated") { _ in Task { end() } }
-            Signals.connectPolicy(raw) { [unowned self] decision, type in decide(decision, type) }
-            Signals.connectCreate(raw) { [unowned self] action in page.openWindow(action) }
+            Signals.connectPolicy(raw) { [weak self] decision, type in self?.decide(decision, type) ?? false }
+            Signals.connectCreate(raw) { [weak self] action in self?.page.openWindow(action) }
             Signals.connectRequest(raw, "permission-request") { request in
                 webkit_permission_request_deny(OpaquePointer(request))
                 return true
             }
-            Signals.connectContextMenu(raw) { [unowned self] menu in
-                ContextMenu.trim(menu, developer: page.configuration.developer)
-            }
+            let developer = page.configuration.developer
+            Signals.connectContextMenu(raw) { menu in ContextMenu.trim(menu, developer: developer) }
             if page.configuration.printFolder != nil {
-                Signals.connectRequest(raw, "print") { [unowned self] in page.printToFile(OpaquePointer($0)) }
+                Signals.connectRequest(raw, "print") { [weak self] operation in
+                    self?.page.printToFile(OpaquePointer(operation)) ?? false
+                }
             }
         }
 

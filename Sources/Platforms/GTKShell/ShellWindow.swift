@@ -149,6 +149,7 @@
         }
 
         func hide() {
+            leavePage()
             gtk_widget_set_visible(raw.assumingMemoryBound(to: GtkWidget.self), 0)
         }
 
