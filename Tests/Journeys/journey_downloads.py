@@ -37,6 +37,12 @@ def story(report, desktop, app, api, portal, folder):
         path = folder / name
         return until(lambda: path.exists() and (size is None or path.stat().st_size == size) and path, seconds)
 
+    def see_saved(what, name, size=None, seconds=15):
+        path = saved(name, size, seconds)
+        if not path:
+            desktop.picture("not-saved")
+        return report.see(what, path, portal.asked[-1:]) and path
+
     def file(**query):
         return f"{app.api_origin}/file?" + urllib.parse.urlencode(query)
 
@@ -44,8 +50,7 @@ def story(report, desktop, app, api, portal, folder):
 
     # A link to an attachment of the API: a navigation off the app's origin that is a file.
     app.act(f"go('{file(n=300_000, disposition='attachment; filename=report.bin', session=1)}')")
-    path = saved("report.bin", 300_000)
-    report.see("an attachment of the API is saved with the session", path, portal.asked)
+    path = see_saved("an attachment of the API is saved with the session", "report.bin", 300_000)
     report.see("byte for byte", path.read_bytes() == content(300_000))
     report.see("the page is still the same", app.evaluate("location.href") == "https://localhost/")
     app.picture("1-saved")

@@ -9,8 +9,8 @@ from desktop import Desktop
 from page_app import PAGES, PageApp
 from report import ROOT, run, until
 
-BUNDLE = {"index.html": '<!doctype html><title>Fetch</title><body><script src="fetch.js"></script>',
-          "frame.html": '<!doctype html><script src="fetch.js"></script>', "fetch.js": None}
+BUNDLE = {"index.html": '<!doctype html><meta charset="utf-8"><title>Fetch</title><body><script src="fetch.js"></script>',
+          "frame.html": '<!doctype html><meta charset="utf-8"><script src="fetch.js"></script>', "fetch.js": None}
 DIFFERENCES = ROOT / "Tests" / "Journeys" / "fetch_differences.json"
 
 

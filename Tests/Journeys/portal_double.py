@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 import dbus
+import dbus.lowlevel
 import dbus.service
 from dbus.mainloop.glib import DBusGMainLoop
 from gi.repository import GLib
@@ -17,10 +18,6 @@ PATH = "/org/freedesktop/portal/desktop"
 
 
 class Request(dbus.service.Object):
-    @dbus.service.signal("org.freedesktop.portal.Request", signature="ua{sv}")
-    def Response(self, code, results):
-        pass
-
     @dbus.service.method("org.freedesktop.portal.Request")
     def Close(self):
         pass
@@ -39,7 +36,11 @@ class Desktop(dbus.service.Object):
 
         def reply():
             results = {} if uris is None else {"uris": dbus.Array(uris, signature="s", variant_level=1)}
-            request.Response(1 if uris is None else 0, dbus.Dictionary(results, signature="sv"))
+            # To the asker alone, as the real portal sends it: GTK listens for nothing else.
+            message = dbus.lowlevel.SignalMessage(path, "org.freedesktop.portal.Request", "Response")
+            message.set_destination(sender)
+            message.append(dbus.UInt32(1 if uris is None else 0), dbus.Dictionary(results, signature="sv"), signature="ua{sv}")
+            dbus.SessionBus().send_message(message)
             request.remove_from_connection()
             return False
         GLib.timeout_add(150, reply)

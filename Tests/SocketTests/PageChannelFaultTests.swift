@@ -31,6 +31,27 @@ struct PageChannelFaultTests {
         }
     }
 
+    @Test(
+        "NB-2: a chunked answer that is cut off breaks the page's connection: an end in good order would pass for the whole"
+    )
+    func cutChunk() async throws {
+        try await PageChannelWorld.run(respond: { _, _ in
+            let first = Mutex(true)
+            return HTTPResponse(
+                body: .stream(
+                    ByteStream {
+                        if first.withLock({ $0.exchange(false) }) { return Array("half".utf8) }
+                        throw NacreError("test.dropped", "The network is gone.")
+                    }, length: nil))
+        }) { world in
+            let client = try await world.inside(world.api)
+            try await client.send(world.apiRequest("GET", "/cut"))
+            await #expect(throws: (any Error).self) {
+                while try await client.stream.read() != nil {}
+            }
+        }
+    }
+
     @Test("An answer without end ends with the page's leaving, and memory does not hold it")
     func endless() async throws {
         let sent = Mutex(0)

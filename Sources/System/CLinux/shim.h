@@ -215,6 +215,12 @@ static inline int nacre_notify(const char *path, const char *text) {
     return reason;
 }
 
+// The next close breaks the connection: the other side gets an error in place of an end.
+static inline void nacre_reset_on_close(int fd) {
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
 // Bytes that an ordinary user may still write on the file system of `path`, or -1.
 static inline int64_t nacre_free_bytes(const char *path) {
     struct statvfs status;
