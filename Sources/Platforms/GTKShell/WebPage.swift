@@ -167,6 +167,10 @@
             Signals.connectContextMenu(raw) { [unowned self] menu in
                 ContextMenu.trim(menu, developer: configuration.developer)
             }
+            Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
+                nameFilter(of: OpaquePointer(request))
+                return false
+            }
             if configuration.printFolder != nil {
                 Signals.connectRequest(raw, "print") { [unowned self] operation in
                     printToFile(OpaquePointer(operation))
