@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
 import NacreBridge
 import NacreCore
 import NacreHTTP
@@ -24,6 +25,8 @@ package final class NacreApplication: Sendable {
     package let holds: AttemptHolds
     /// Where the page's requests arrive, for the web view.
     package let endpoint: PageChannelEndpoint
+    /// What the page downloads (NB-5).
+    package let downloads: Downloads
 
     private let platform: AppPlatform
     private let links: LinkDispatcher
@@ -53,9 +56,19 @@ package final class NacreApplication: Sendable {
         await parts.session.restore()
         await parts.signIn.resume()
         await parts.links.start()
-        let application = NacreApplication(configuration, platform, parts, channel, endpoint)
+        let downloads = Downloads(
+            folder: folders.cache + "/downloads", page: configuration.origin, isNative: { channel.isAPI($0) },
+            time: platform.time, random: platform.random, log: platform.log.labelled("downloads")
+        ) { try await channel.fetch($0) }
+        await Self.removeLeftovers(folders.cache + "/downloads")
+        let application = NacreApplication(configuration, platform, parts, channel, endpoint, downloads)
         await application.follow(window)
         return application
+    }
+
+    /// What an earlier run has left of downloads is nobody's any more.
+    private static func removeLeftovers(_ folder: String) async {
+        try? await WorkThreads(limit: 1).run { try FileManager.default.removeItem(atPath: folder) }
     }
 
     /// The app's files; none are looked for where a development server takes their place (SH-2).
@@ -68,12 +81,13 @@ package final class NacreApplication: Sendable {
 
     private init(
         _ configuration: AppConfiguration, _ platform: AppPlatform, _ parts: AppParts, _ channel: PageChannel,
-        _ endpoint: PageChannelEndpoint
+        _ endpoint: PageChannelEndpoint, _ downloads: Downloads
     ) {
         self.configuration = configuration
         self.platform = platform
         self.channel = channel
         self.endpoint = endpoint
+        self.downloads = downloads
         session = parts.session
         signIn = parts.signIn
         holds = parts.holds
@@ -147,6 +161,9 @@ extension NacreApplication {
     package func openLinks(_ urls: [String]) async {
         for url in urls { await links.receive(url) }
     }
+
+    /// The page's process has died; the window shows a page that says so.
+    package func pageCrashed(_ reason: String) { platform.log.error("page.crashed", ["reason": .string(reason)]) }
 
     /// The page wants out of `app.origin`.
     package func openExternally(_ url: String) async {

@@ -9,6 +9,7 @@
     import NacreLinux
     import NacrePage
     import NacrePlugins
+    import Synchronization
 
     /// Joins the Linux shell and the app half: what the shell tells goes on in the order in which it came.
     @MainActor
@@ -69,6 +70,10 @@
             result.phone = options.isPhone
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
+            result.apiOrigin = configuration.visibleAPI.description
+            if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
+                result.printFolder = folder
+            }
             return result
         }
 
@@ -88,7 +93,7 @@
 
         func openExternally(_ url: String) { Task { [application] in await application.openExternally(url) } }
 
-        func webProcessCrashed(_ reason: ShellCrash) {}
+        func webProcessCrashed(_ reason: ShellCrash) { application.pageCrashed(reason.rawValue) }
 
         func networkProcessLost() {}
 
@@ -100,8 +105,61 @@
 
         func backRequested(canGoBack: Bool) async -> Bool { await application.backRequested(canGoBack: canGoBack) }
 
+        func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? {
+            application.downloads.download(url, suggestedName: suggestedName).map {
+                RunDownload(download: $0, first: nil)
+            }
+        }
+
+        func attachment(at url: String) async -> (any ShellDownload)? {
+            await application.downloads.attachment(at: url).map { RunDownload(download: $0.download, first: $0.first) }
+        }
+
+        func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
+
         // The page channel's own answers come from this process, so that a new load is worth a try at any time.
         func canRetry(_ page: ShellPage) async -> Bool { true }
+    }
+
+    /// A download of the app half as the window sees it.
+    private struct RunDownload: ShellDownload {
+        let download: Download
+        /// The answer that is there already, for the first run.
+        let first: OnceResponse
+
+        init(download: Download, first: HTTPResponse?) {
+            self.download = download
+            self.first = OnceResponse(first)
+        }
+
+        func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String {
+            let last = Mutex(ContinuousClock.now - .seconds(1))
+            return try await download.run(continuing: first.take()) { now in
+                // A person sees no more than a few steps a second.
+                let isDue = last.withLock { last in
+                    guard ContinuousClock.now - last > .milliseconds(100) || now.received == now.size else {
+                        return false
+                    }
+                    last = .now
+                    return true
+                }
+                if isDue {
+                    await progress(ShellDownloadProgress(name: now.name, received: now.received, size: now.size))
+                }
+            }.path
+        }
+
+        func discard() async {
+            _ = first.take()
+            await download.discard()
+        }
+    }
+
+    /// Hands its answer out once.
+    private final class OnceResponse: Sendable {
+        private let response: Mutex<HTTPResponse?>
+        init(_ response: HTTPResponse?) { self.response = Mutex(response) }
+        func take() -> HTTPResponse? { response.withLock { $0.take() } }
     }
 
     /// The `.desktop` file of a development run, by which its links find it.

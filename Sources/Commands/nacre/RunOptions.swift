@@ -57,6 +57,20 @@ struct RunOptions {
             isDevelopment: (environment["NACRE_ENV"] ?? "development") == "development")
     }
 
+    /// The text of `api.authorities`, or nil.
+    ///
+    /// - Throws: `configuration.authorities`.
+    func authorities() throws(NacreError) -> String? {
+        guard let name = configuration.authorities else { return nil }
+        let text = FileManager.default.contents(atPath: folder + "/" + name).map { String(decoding: $0, as: UTF8.self) }
+        guard let text, text.contains("-----BEGIN CERTIFICATE-----") else {
+            throw NacreError(
+                "configuration.authorities",
+                "api.authorities: \(folder)/\(name) is no readable PEM file of certificates.")
+        }
+        return text
+    }
+
     private static func isLink(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":"), let first = text.unicodeScalars.first,
             first.properties.isAlphabetic

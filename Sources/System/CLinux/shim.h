@@ -23,6 +23,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -237,6 +238,19 @@ static inline int nacre_notify(const char *path, const char *text) {
     int reason = sent < 0 ? errno : 0;
     close(fd);
     return reason;
+}
+
+// The next close breaks the connection: the other side gets an error in place of an end.
+static inline void nacre_reset_on_close(int fd) {
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+// Bytes that an ordinary user may still write on the file system of `path`, or -1.
+static inline int64_t nacre_free_bytes(const char *path) {
+    struct statvfs status;
+    if (statvfs(path, &status) != 0) return -1;
+    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
 }
 
 #endif
