@@ -77,7 +77,9 @@ package final class PageChannel: Sendable {
             let responder = BundleResponder(bundle, api: visible)
             files = { try await responder.respond(to: $0) }
         }
-        pageResponder = PageHostResponder(policy: policy, files: files, bridge: bridge, log: log)
+        pageResponder = PageHostResponder(
+            policy: policy, files: files, bridge: bridge, appFiles: AppFilesResponder(folders: configuration.files),
+            log: log)
         if let api = configuration.api, let visible {
             apiResponder = APIResponder(
                 policy: policy, fields: APIFields(page: configuration.page, api: api, visible: visible),
