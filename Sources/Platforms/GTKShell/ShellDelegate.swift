@@ -150,6 +150,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func present()
     /// Takes the window out of the way.
     func minimize()
+    /// Gives the page this size, less what a keyboard takes at its lower edge; for a device that is played (SH-9).
+    func layout(width: Int, height: Int, keyboard: Int)
     /// Closes the window and ends the process, gracefully.
     func close()
     /// Shows a page of the shell's own instead of the app.

@@ -109,10 +109,20 @@
             gtk_widget_set_visible(raw.assumingMemoryBound(to: GtkWidget.self), 0)
         }
 
-        /// SH-5: the page first, then history, then, where the window is a phone's, the way out.
+        /// The page measures this; what decorates the window comes on top (SH-9).
+        func layout(width: Int32, height: Int32, keyboard: Int32) {
+            let widget = page.raw.assumingMemoryBound(to: GtkWidget.self)
+            gtk_widget_set_margin_bottom(widget, keyboard)
+            gtk_widget_set_size_request(widget, width, max(1, height - keyboard))
+            gtk_window_set_default_size(window, width, height)
+        }
+
+        /// SH-5: an open sheet or dialog first, then the page's own listener, then history, then, where the window is a
+        /// phone's, the way out.
         func back() {
             let canGoBack = webkit_web_view_can_go_back(page.view) != 0
             Task {
+                if page.currentLoad != 0, await page.closesTopLayer() { return }
                 if page.currentLoad != 0, await delegate.backRequested(canGoBack: canGoBack) { return }
                 if canGoBack {
                     webkit_web_view_go_back(page.view)

@@ -73,6 +73,9 @@ public final class CookieJar: Sendable {
     /// Forgets everything.
     public func removeAll() { cookies.withLock { $0 = [] } }
 
+    /// Forgets the cookies for which `condition` is true.
+    public func removeAll(where condition: (Cookie) -> Bool) { cookies.withLock { $0.removeAll(where: condition) } }
+
     /// Whether there is nothing in it.
     public var isEmpty: Bool { cookies.withLock { $0.isEmpty } }
 
