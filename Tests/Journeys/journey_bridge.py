@@ -84,8 +84,8 @@ def story(report, desktop, server, notes):
 
 def act(desktop, app, wants):
     if wants["action"] == "link":
-        desktop.stop(desktop.spawn("link", [app.process.args[0], "run", app.folder, wants["value"]],
-                                   env={"NACRE_ENV": "development"}), 10)
+        desktop.spawn("link", [app.process.args[0], "run", app.folder, wants["value"]],
+                      env={"NACRE_ENV": "development"}).wait(15)
     elif wants["action"] == "back":
         desktop.xdotool("windowfocus", "--sync", app._window(), "key", "alt+Left")
 

@@ -49,6 +49,7 @@ def turned(report, desktop, app):
     report.see("SH-5: upright, with a cutout above and a bar below",
                saw(app, width=390, height=700, top="47px", bottom="34px", left="0px", keyboard="0px", old="47px", phone=True),
                app.evaluate("seen"))
+    report.see("from the first look at it on", app.evaluate("[seen[0].width, seen[0].height]") == [390, 700], app.evaluate("seen[0]"))
     app.picture("1-upright")
     report.see("SH-9: the keyboard takes its height off the page's box, once, and no variable says it again",
                saw(app, width=390, height=400, top="47px", bottom="0px", keyboard="0px"), app.evaluate("seen.at(-1)"))

@@ -129,6 +129,7 @@ const tests = {
   },
   "SH-5, SH-9: insets and keyboard are variables of the root, live": () => {
     const root = document.documentElement;
+    document.body ?? root.append(document.createElement("body"));
     const read = () => ["top", "right", "bottom", "left"].map((side) => getComputedStyle(root).getPropertyValue(`--safe-${side}`));
     equal(read(), ["47px", "0px", "34px", "0px"]);
     equal(getComputedStyle(root).getPropertyValue("--safe-area-inset-bottom"), "34px");

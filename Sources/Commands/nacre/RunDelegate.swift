@@ -68,6 +68,9 @@
             result.bridgeHandler = NacreApplication.bridgeHandler
             result.eventReceiver = NacreApplication.eventReceiver
             result.phone = options.isPhone
+            if let first = options.profile?.first, let width = first.width, let height = first.height {
+                result.pageSize = (width, height)
+            }
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
             return result

@@ -40,10 +40,13 @@
         /// In a phone's size it is the page that measures 390 × 844: what decorates the window comes on top. On a screen
         /// too low for that only the width is held.
         private func restoreSize() {
-            let state = configuration.phone ? WindowState.phone : savedState() ?? .desktop
+            let played = configuration.pageSize.map {
+                WindowState(width: Int32(clamping: $0.width), height: Int32(clamping: $0.height), maximised: false)
+            }
+            let state = played ?? (configuration.phone ? WindowState.phone : savedState() ?? .desktop)
             gtk_window_set_default_size(window, state.width, state.height)
             if state.maximised { gtk_window_maximize(window) }
-            guard configuration.phone else { return }
+            guard configuration.phone || played != nil else { return }
             let fits = Self.screenHeight() >= state.height + 56
             gtk_widget_set_size_request(
                 page.raw.assumingMemoryBound(to: GtkWidget.self), state.width, fits ? state.height : -1)
@@ -68,7 +71,9 @@
         }
 
         func saveState() {
-            guard let file = configuration.windowStateFile, !configuration.phone else { return }
+            guard let file = configuration.windowStateFile, !configuration.phone, configuration.pageSize == nil else {
+                return
+            }
             var state = WindowState.desktop
             gtk_window_get_default_size(window, &state.width, &state.height)
             state.maximised = gtk_window_is_maximized(window) != 0

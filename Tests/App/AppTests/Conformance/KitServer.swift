@@ -61,7 +61,8 @@ struct KitServer: HTTPTransport {
         guard parts.count == 4, let body = parts[2].range(of: "\r\n\r\n") else { return [:] }
         return [
             "disposition": .string(field(parts[1])), "file": .string(field(parts[2])),
-            "content": .string(String(parts[2][body.upperBound...].dropLast(2))),
+            // A line end is one Character.
+            "content": .string(String(parts[2][body.upperBound...].dropLast())),
         ]
     }
 }
