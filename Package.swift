@@ -81,7 +81,7 @@ let appHalf: [Target] =
         ["NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreListener", "NacreCrypto", "COpenSSL", "CLinux"])
     + module(
         "Plugins", in: "App",
-        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite", "CLinux"])
     + module(
         "Project", in: "App", ["NacreCore", "NacreHTTP", "NacrePorts", "NacrePage"], tests: ["NacreApp"])
     + module(

@@ -11,6 +11,7 @@ import NacrePorts
 import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
+import Synchronization
 
 /// The app half, put together: everything behind one window and its page.
 package final class NacreApplication: Sendable {
@@ -31,9 +32,10 @@ package final class NacreApplication: Sendable {
     private let platform: AppPlatform
     private let links: LinkDispatcher
     private let bridge: Bridge
-    private let app: AppPlugin
-    private let plugins: [any BridgePlugin]
+    private let plugins: StandardPlugins
+    private let surface: PageSurface
     private let channel: PageChannel
+    private let played = Atomic(false)
 
     /// Builds and starts everything; the session is restored before this returns, so that the first paint is right.
     ///
@@ -48,7 +50,7 @@ package final class NacreApplication: Sendable {
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.api, media: configuration.media,
                 serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
-                allowsCleartext: configuration.isDevelopment),
+                files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
             bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
             transport: platform.transport, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
@@ -93,8 +95,8 @@ package final class NacreApplication: Sendable {
         holds = parts.holds
         links = parts.links
         bridge = parts.bridge
-        app = parts.app
         plugins = parts.plugins
+        surface = parts.surface
     }
 
     /// Tells the page of every change of the session, and ends what must not outlive it.
@@ -106,28 +108,40 @@ package final class NacreApplication: Sendable {
             revokeReplaced: { [signIn] in await signIn.revokeReplaced() },
             clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
         Task { await follower.follow(changes) }
+        Task { [plugins] in await plugins.network.follow() }
     }
 
-    /// Called with fresh scripts whenever the session has changed: the next document of the page starts with them.
+    /// Called with fresh scripts whenever the session or the screen has changed: the next document of the page starts
+    /// with them.
     package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
         let changes = await session.changes()
+        let turns = await surface.changes()
         Task { [self] in
-            for await snapshot in changes { await use(scripts(for: snapshot)) }
+            for await _ in changes { await use(scripts()) }
+        }
+        Task { [self] in
+            for await _ in turns { await use(scripts()) }
         }
     }
 
     /// The scripts for a document that starts now.
-    package func scripts() async -> BridgeScriptPair { scripts(for: await session.snapshot) }
+    package func scripts() async -> BridgeScriptPair {
+        scripts(for: await session.snapshot, surface: await surface.value)
+    }
 
-    private func scripts(for snapshot: SessionSnapshot) -> BridgeScriptPair {
+    private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
             apiOrigin: configuration.visibleAPI.description,
-            capabilities: ["signIn", "deepLinks", "preferences", "device", "browser"] + platform.capabilities,
+            capabilities: [
+                "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
+                "share",
+                "clipboard",
+            ] + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            debug: configuration.isDevelopment)
+            surface: surface, touch: platform.profile?.touch, debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
-            page, plugins: plugins, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
+            page, plugins: plugins.all, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
         return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
     }
 }
@@ -156,7 +170,11 @@ extension NacreApplication {
         await links.pageStarted()
     }
 
-    package func pageReady() async { await links.pageReady() }
+    package func pageReady() async {
+        await links.pageReady()
+        guard let profile = platform.profile, played.exchange(true, ordering: .relaxed) == false else { return }
+        Task { [surface, time = platform.time] in try? await surface.play(profile, time: time) }
+    }
 
     package func openLinks(_ urls: [String]) async {
         for url in urls { await links.receive(url) }
@@ -175,13 +193,13 @@ extension NacreApplication {
     }
 
     package func becomes(active: Bool) async {
-        await app.becomes(active: active)
+        await plugins.app.becomes(active: active)
         guard active else { return }
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
     }
 
-    package func backRequested(canGoBack: Bool) async -> Bool { await app.back(canGoBack: canGoBack) }
+    package func backRequested(canGoBack: Bool) async -> Bool { await plugins.app.back(canGoBack: canGoBack) }
 
     /// Writes down what is only in memory, then closes every connection.
     package func stop() async {

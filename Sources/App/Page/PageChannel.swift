@@ -92,7 +92,9 @@ package final class PageChannel: Sendable {
         } else {
             apiResponder = nil
         }
-        pageResponder = PageHostResponder(policy: policy, files: files, bridge: bridge, media: media, log: log)
+        pageResponder = PageHostResponder(
+            policy: policy, files: files, bridge: bridge, media: media,
+            appFiles: AppFilesResponder(folders: configuration.files), log: log)
     }
 
     deinit { loops.stop() }

@@ -61,12 +61,16 @@ enum RunCommand {
                 secrets.append(store)
             }
             let facts = LinuxDevice.current()
+            let browser = LinuxBrowser()
             var platform = AppPlatform(
-                secrets: secrets, browser: LinuxBrowser(), transport: CurlTransport(configuration: curl),
+                secrets: secrets, browser: browser, transport: CurlTransport(configuration: curl),
                 device: DeviceFacts(
                     platform: "linux", name: facts.name, manufacturer: facts.manufacturer, model: facts.model,
                     systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
-                    language: facts.languageTag),
+                    language: facts.languageTag, battery: { LinuxBattery.now() }, webViewVersion: GTKShell.engineVersion
+                ),
+                network: LinuxNetwork(), clipboard: GTKClipboard(), share: GTKShare(browser: browser),
+                profile: options.profile,
                 proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
                 capabilities: ["print", "downloads"], log: log)
             if let file = configuration.apiAuthorities {

@@ -9,6 +9,7 @@
     import NacreLinux
     import NacrePage
     import NacrePlugins
+    import NacrePorts
     import Synchronization
 
     /// Joins the Linux shell and the app half: what the shell tells goes on in the order in which it came.
@@ -31,7 +32,7 @@
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
                     minimize: { await handle.minimize() }),
-                clearWebData: { await handle.clearWebsiteData() })
+                box: RunBox(handle: handle), clearWebData: { await handle.clearWebsiteData() })
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
@@ -68,6 +69,9 @@
             result.bridgeHandler = NacreApplication.bridgeHandler
             result.eventReceiver = NacreApplication.eventReceiver
             result.phone = options.isPhone
+            if let first = options.profile?.first, let width = first.width, let height = first.height {
+                result.pageSize = (width, height)
+            }
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
             result.apiOrigin = configuration.visibleAPI.description
@@ -75,6 +79,14 @@
                 result.printFolder = folder
             }
             return result
+        }
+
+        /// The window's own box, behind the app half's port.
+        private struct RunBox: PageBox {
+            let handle: any ShellHandle
+            func layout(width: Int, height: Int, keyboard: Int) async {
+                await handle.layout(width: width, height: height, keyboard: keyboard)
+            }
         }
 
         // MARK: ShellDelegate
@@ -166,7 +178,8 @@
     enum RunDesktop {
         /// What a link that starts the app must find again in its environment.
         private static let kept = [
-            "NACRE_ENV", "NACRE_LOG", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME", "MOBILE_DEV_SERVER_URL",
+            "NACRE_ENV", "NACRE_LOG", "NACRE_PROFILE", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME",
+            "MOBILE_DEV_SERVER_URL",
             "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
             "NACRE_API_CA_FILE", "WEBKIT_INSPECTOR_HTTP_SERVER",
         ]

@@ -74,6 +74,8 @@ package struct ShellConfiguration: Sendable {
     package var eventReceiver = "nacreReceive"
     /// Open at the size of a phone, 390 × 844.
     package var phone = false
+    /// The page's first size, for a device that is played; the usual one if nil.
+    package var pageSize: (width: Int, height: Int)?
     /// Web inspector, its shortcut, console messages on standard output.
     package var developer = false
     /// Name of an icon of the desktop's icon theme; the application id if nil.
@@ -196,6 +198,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func present()
     /// Takes the window out of the way.
     func minimize()
+    /// Gives the page this size, less what a keyboard takes at its lower edge; for a device that is played (SH-9).
+    func layout(width: Int, height: Int, keyboard: Int)
     /// Closes the window and ends the process, gracefully.
     func close()
     /// Shows a page of the shell's own instead of the app.

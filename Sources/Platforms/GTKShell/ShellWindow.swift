@@ -54,11 +54,14 @@
         /// In a phone's size it is the page that measures 390 × 844: what decorates the window comes on top. On a screen
         /// too low for that only the width is held.
         private func restoreSize() {
-            let state = configuration.phone ? WindowState.phone : savedState() ?? .desktop
+            let played = configuration.pageSize.map {
+                WindowState(width: Int32(clamping: $0.width), height: Int32(clamping: $0.height), maximised: false)
+            }
+            let state = played ?? (configuration.phone ? WindowState.phone : savedState() ?? .desktop)
             gtk_window_set_default_size(window, state.width, state.height)
             if state.maximised { gtk_window_maximize(window) }
             webkit_web_view_set_zoom_level(page.view, state.zoom)
-            guard configuration.phone else { return }
+            guard configuration.phone || played != nil else { return }
             let fits = Self.screenHeight() >= state.height + 56
             gtk_widget_set_size_request(
                 page.raw.assumingMemoryBound(to: GtkWidget.self), state.width, fits ? state.height : -1)
@@ -83,7 +86,9 @@
         }
 
         func saveState() {
-            guard let file = configuration.windowStateFile, !configuration.phone else { return }
+            guard let file = configuration.windowStateFile, !configuration.phone, configuration.pageSize == nil else {
+                return
+            }
             var state = WindowState.desktop
             state.zoom = webkit_web_view_get_zoom_level(page.view)
             gtk_window_get_default_size(window, &state.width, &state.height)
@@ -153,10 +158,20 @@
             gtk_widget_set_visible(raw.assumingMemoryBound(to: GtkWidget.self), 0)
         }
 
-        /// SH-5: the page first, then history, then, where the window is a phone's, the way out.
+        /// The page measures this; what decorates the window comes on top (SH-9).
+        func layout(width: Int32, height: Int32, keyboard: Int32) {
+            let widget = page.raw.assumingMemoryBound(to: GtkWidget.self)
+            gtk_widget_set_margin_bottom(widget, keyboard)
+            gtk_widget_set_size_request(widget, width, max(1, height - keyboard))
+            gtk_window_set_default_size(window, width, height)
+        }
+
+        /// SH-5: an open sheet or dialog first, then the page's own listener, then history, then, where the window is a
+        /// phone's, the way out.
         func back() {
             let canGoBack = webkit_web_view_can_go_back(page.view) != 0
             Task {
+                if page.currentLoad != 0, await page.closesTopLayer() { return }
                 if page.currentLoad != 0, await delegate.backRequested(canGoBack: canGoBack) { return }
                 if canGoBack {
                     webkit_web_view_go_back(page.view)

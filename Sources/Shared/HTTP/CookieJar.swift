@@ -111,6 +111,9 @@ public final class CookieJar: Sendable {
     /// Forgets everything.
     public func removeAll() { state.withLock { $0.entries = [] } }
 
+    /// Forgets the cookies for which `condition` is true.
+    public func removeAll(where condition: (Cookie) -> Bool) { cookies.withLock { $0.removeAll(where: condition) } }
+
     /// Whether there is nothing in it.
     public var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 

@@ -36,7 +36,7 @@ public enum PercentEncoding {
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && !(plusIsSpace && $0 == UInt8(ascii: "+")) }
         if isPlain { return String(text) }
-        decodeBytes(text, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+        return decodeBytes(text, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// The decoded bytes, or nil when an escape is broken.

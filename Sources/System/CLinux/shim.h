@@ -5,6 +5,7 @@
 // Without _GNU_SOURCE: Swift's Glibc module is built so, and types that differ by it cannot meet. What only it
 // declares stands here.
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -174,6 +175,11 @@ static inline int nacre_resolve(const char *host, const char *port, int passive,
 /// Opens one component below a directory without following a link; openat is variadic.
 static inline int nacre_open_at(int directory, const char *name, int is_directory) {
     return openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_directory ? O_DIRECTORY : O_NONBLOCK));
+}
+
+/// Makes or opens one component below a directory for writing, without following a link; openat is variadic.
+static inline int nacre_write_at(int directory, const char *name, int flags, mode_t mode) {
+    return openat(directory, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, mode);
 }
 
 // Whether a descriptor that was handed over is a TCP socket that listens.
