@@ -4,7 +4,7 @@
 # (guard, file under web/, text, text with the guard off, part of the check's name)
 GUARDS = [
     ("sandbox", "js/mail-body.js", '"allow-popups allow-popups-to-escape-sandbox"', '"allow-popups allow-scripts allow-same-origin"', "SH-8, NB-10"),
-    ("frame policy", "js/mail-html.js", "`default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${showRemote ? \" https:\" : \"\"};",
+    ("frame policy", "js/mail-html.js", "`default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${remoteImages ? ` ${remoteImages}` : \"\"};",
      "`default-src * 'unsafe-inline';", "SH-8: even a body"),
     ("own hosts are no image hosts", "js/mail-html.js", "if (!url || own.has(url.origin)) return null;", "if (!url) return null;", "SH-8, NB-10"),
     ("elements left out of a body", "js/mail-html.js", "for (const element of mail.querySelectorAll(removed)) element.remove();", "", "SH-8, NB-10"),
