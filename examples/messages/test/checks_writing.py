@@ -9,7 +9,7 @@ import samples
 from checks import check, expect, same
 
 TEXT = "document.querySelector('.compose-text').value"
-CHIPS = "[...document.querySelectorAll('.recipients .chip bdi')].map((chip) => chip.textContent)"
+CHIPS = "[...document.querySelectorAll('.people-field .chip bdi')].map((chip) => chip.textContent)"
 
 
 def sent_requests(servers, ending):
@@ -29,7 +29,7 @@ def _(browser, servers):
     browser.open()
     browser.wait("document.querySelector('.row-link') !== null")
     browser.key("c")
-    browser.wait("document.activeElement.matches('.recipients input')", what="focus in To")
+    browser.wait("document.activeElement.matches('.people-field input')", what="focus in To")
     browser.type("lé")
     browser.wait("document.querySelector('.suggestions li') !== null")
     same(browser.js("document.activeElement.getAttribute('aria-expanded')"), "true", "the list is announced")
@@ -89,7 +89,7 @@ def _(browser, servers):
     browser.key("f")
     browser.wait("document.querySelectorAll('.upload.done').length > 0", what="the attachments come along")
     same(browser.js("document.querySelector('#compose-subject').value"), "Fwd: New view of the park, please check by Thursday", "subject")
-    same(browser.js("document.activeElement.matches('.recipients input')"), True, "a forwarded message needs people first")
+    same(browser.js("document.activeElement.matches('.people-field input')"), True, "a forwarded message needs people first")
 
 
 @check("LK-10: a draft is kept: closed, reloaded, opened from Drafts, discarded after a question")
@@ -188,6 +188,7 @@ def _(browser, servers):
     same(browser.js("document.querySelector('.composer').classList.contains('dropping')"), False, "the drop sign is gone")
     same([part["name"] for part in draft(servers)["attachments"]][2:], names, "names as they were")
     same(browser.js("document.querySelectorAll('.files img, .files script').length"), 0, "a name is no markup")
+    expect("\u202e" not in browser.js("document.querySelector('.files').textContent"), "a name cannot turn the reading order round")
     expect(browser.js("document.documentElement.scrollWidth <= innerWidth"), "a long name does not widen the page")
     browser.click(".upload:nth-child(2) .file-name")
     browser.wait("document.querySelector('dialog.preview[open] h2')?.textContent === 'walk.pdf'")
@@ -225,8 +226,8 @@ def _(browser, servers):
     browser.wait("document.querySelector('.row-link') !== null")
     pictures.compose(browser)
     browser.click(".compose-send")
-    browser.wait("document.querySelector('.recipients .field-error').textContent !== ''")
-    expect(browser.js("document.activeElement.matches('.recipients input') && document.activeElement.getAttribute('aria-invalid') === 'true'"), "focus and state")
+    browser.wait("document.querySelector('.people-field .field-error').textContent !== ''")
+    expect(browser.js("document.activeElement.matches('.people-field input') && document.activeElement.getAttribute('aria-invalid') === 'true'"), "focus and state")
     browser.type("not an address,")
     browser.wait("document.querySelector('.chip.wrong') !== null")
     browser.click(".compose-send")
@@ -256,3 +257,16 @@ def _(browser, servers):
     browser.type("Bell")
     browser.click(".compose-send")
     browser.wait("document.querySelector('.toast')?.textContent.includes('Message sent')")
+
+
+@check("LK-10: nothing of the list or the conversation moves by a key while something is written")
+def _(browser, servers):
+    browser.open(route="#/inbox/park")
+    browser.wait("document.querySelector('.answer-bar') !== null")
+    pictures.compose(browser)
+    browser.js("{document.querySelector('.compose-close').focus()}")
+    before = len(sent_requests(servers, "/flags/"))
+    browser.key("e", "#", "s", "u", "j", "c", "5")
+    time.sleep(0.3)
+    same(len(sent_requests(servers, "/flags/")), before, "changes")
+    expect(browser.js("location.hash.startsWith('#/inbox/park?draft=')"), "the place is the same")

@@ -3,7 +3,7 @@
 
 import { h, icon } from "../shared/dom.js";
 import { i18n, m, t } from "./i18n.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, shownName } from "./kinds.js";
 
 /** `open(part, all)` shows one; parts that stand in the text are not listed. */
 export function attachmentList(message, api, open) {
@@ -12,7 +12,7 @@ export function attachmentList(message, api, open) {
   return h("section", { class: "attachments" },
     h("h4", null, icon("clip"), h("span", null, m("thread.attachments", { n: shown.length }))),
     h("ul", { role: "list" }, shown.map((part) => {
-      const name = part.name || t("thread.unnamed");
+      const name = shownName(part.name) || t("thread.unnamed");
       const kind = kindOf(part);
       const about = () => ({ name, size: i18n.size(part.size) });
       return h("li", { class: "attachment" },

@@ -4,7 +4,7 @@
 
 import { fill, h, icon } from "../shared/dom.js";
 import { i18n, m, t } from "./i18n.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, shownName } from "./kinds.js";
 import { uploadFile } from "./upload.js";
 
 const atOnce = 2;
@@ -186,14 +186,14 @@ export class AttachmentsField {
   #draw() {
     const active = this.list.contains(document.activeElement) ? document.activeElement.closest("li")?.dataset.key : null;
     const button = (drawing, label, item, run) =>
-      h("button", { class: "icon-button", type: "button", "aria-label": t(label, { name: item.name }), title: t(label, { name: item.name }), on: { click: run } }, icon(drawing));
+      h("button", { class: "icon-button", type: "button", "aria-label": t(label, { name: shownName(item.name) }), title: t(label, { name: shownName(item.name) }), on: { click: run } }, icon(drawing));
     fill(this.list, this.#items.map((item) =>
       h("li", { class: `upload ${item.state}`, data: { key: item.key } },
         h("span", { class: `kind ${kindOf(item).drawing}` }, icon(item.state === "failed" ? "alert" : kindOf(item).drawing)),
         h("span", { class: "what" },
           item.state === "done"
-            ? h("button", { class: "file-name", type: "button", "aria-label": t("preview.open", { name: item.name }), on: { click: () => this.open(item, this.#items.filter((one) => one.id)) } }, h("bdi", { class: "one-line" }, item.name))
-            : h("bdi", { class: "one-line" }, item.name),
+            ? h("button", { class: "file-name", type: "button", "aria-label": t("preview.open", { name: shownName(item.name) }), on: { click: () => this.open(item, this.#items.filter((one) => one.id)) } }, h("bdi", { class: "one-line" }, shownName(item.name)))
+            : h("bdi", { class: "one-line" }, shownName(item.name)),
           h("span", { class: "muted file-state", role: item.state === "failed" ? "alert" : undefined }, this.#words(item)),
           item.state === "sending" && h("span", {
             class: "bar", role: "progressbar", "aria-label": t("compose.file.progress", { name: item.name }), "aria-valuemin": "0", "aria-valuemax": "100",

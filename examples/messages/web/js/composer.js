@@ -125,7 +125,7 @@ export class Composer {
       more.hidden = shown;
     };
     show(content.cc.length + content.bcc.length > 0);
-    this.to.element.append(more);
+    this.to.list.before(more);
     this.subject = h("input", {
       id: "compose-subject", type: "text", dir: "auto", autocomplete: "off", maxlength: "500", enterkeyhint: "next",
       on: { input: () => draft.change({ subject: this.subject.value }), keydown: (event) => {

@@ -12,6 +12,11 @@ const endings = {
   pdf: "application/pdf", txt: "text/plain", md: "text/markdown", csv: "text/csv", log: "text/plain", ics: "text/calendar", eml: "message/rfc822",
 };
 
+/** A name fit to be read: without the invisible marks that turn the reading order round and make an .exe look like a .png. */
+export function shownName(name) {
+  return (name ?? "").replace(/[\u0000-\u001f\u007f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "").trim();
+}
+
 /** `view`: image, video, audio, pdf, text, calendar, message, or null where there is nothing to show here. */
 export function kindOf({ name = "", type = "" }) {
   let kind = type.toLowerCase().split(";")[0].trim();

@@ -349,7 +349,7 @@ export class MailApp {
     const dismissLabel = t("app.dismiss");
     const action = open === thread ? undefined : { label: t("compose.sent.view"), run: () => go({ mailbox: "sent", thread }) };
     if (undelivered.length === 0) this.#toaster.show({ text: t("compose.sent"), dismissLabel, action });
-    else this.#toaster.show({ text: t("compose.sent.elsewhere", { n: undelivered.length, addresses: undelivered.slice(0, 3).join(", ") }), dismissLabel, action, milliseconds: 12_000 });
+    else this.#toaster.show({ text: t("compose.sent.elsewhere", { n: undelivered.length, addresses: undelivered.slice(0, 2).join(", ") }), dismissLabel, action, milliseconds: 12_000 });
   }
 
   async #openFolders() {

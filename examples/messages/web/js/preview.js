@@ -4,7 +4,7 @@
 import { afterPatience, fill, h, icon } from "../shared/dom.js";
 import { openSheet } from "../shared/elements.js";
 import { i18n, m, t } from "./i18n.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, shownName } from "./kinds.js";
 import { viewers } from "./preview-kinds.js";
 import { stateCard } from "./state-card.js";
 
@@ -30,7 +30,7 @@ export function openPreview({ part, all, api, returnTo }) {
     end();
     const abort = (stop = new AbortController());
     const one = all[at];
-    const name = one.name || t("thread.unnamed");
+    const name = shownName(one.name) || t("thread.unnamed");
     const kind = kindOf(one);
     fill(heading, h("bdi", null, name));
     about.textContent = [i18n.size(one.size), all.length > 1 && t("preview.place", { at: at + 1, n: all.length })].filter(Boolean).join(" · ");
@@ -57,10 +57,10 @@ export function openPreview({ part, all, api, returnTo }) {
       problem(one, error);
     }
   };
-  const saving = (one) => h("a", { class: "button secondary", href: api.download(one.id), download: one.name || t("thread.unnamed") }, icon("download"), m("preview.save"));
+  const saving = (one) => h("a", { class: "button secondary", href: api.download(one.id), download: shownName(one.name) || t("thread.unnamed") }, icon("download"), m("preview.save"));
   const unseen = (one, text) => h("div", { class: "state-card" },
     h("span", { class: "state-picture" }, icon(kindOf(one).drawing)),
-    h("p", { class: "state-title" }, h("bdi", null, one.name || t("thread.unnamed"))),
+    h("p", { class: "state-title" }, h("bdi", null, shownName(one.name) || t("thread.unnamed"))),
     h("p", { class: "state-text" }, m(text)), saving(one));
   const problem = (one, error) => {
     if (error?.kind === "unshown") return fill(stage, unseen(one, error.message));

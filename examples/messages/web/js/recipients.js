@@ -33,7 +33,7 @@ export class RecipientsField {
     });
     this.list = h("ul", { class: "suggestions", id: `${id}-list`, role: "listbox", "aria-label": m("compose.suggestions"), hidden: true });
     this.errorLine = h("p", { class: "field-error", id: `${id}-error`, role: "alert" });
-    this.element = h("div", { class: "compose-field recipients" },
+    this.element = h("div", { class: "compose-field people-field" },
       h("label", { for: id }, m(label)),
       h("div", { class: "chips-box", on: { click: (event) => event.target === event.currentTarget && this.input.focus() } }, this.chips, this.input),
       this.list, this.errorLine);

@@ -85,8 +85,8 @@ export const composeStrings = {
   "compose.sent": { en: "Message sent.", fr: "Message envoyé." },
   "compose.sent.view": { en: "View", fr: "Afficher" },
   "compose.sent.elsewhere": {
-    en: "Kept under Sent. This server delivers only to people on it; not reached: {addresses}{n, plural, =1 {} =2 {} =3 {} other { …}}",
-    fr: "Conservé dans les messages envoyés. Ce serveur ne remet le courrier qu’à ses propres utilisateurs\u202f; non joints\u00a0: {addresses}{n, plural, =1 {} =2 {} =3 {} other {…}}",
+    en: "Sent, but not to {addresses}{n, plural, =1 {} =2 {} other {…}}: this server reaches only its own people.",
+    fr: "Envoyé, sauf à {addresses}{n, plural, =1 {} =2 {} other {…}}\u00a0: ce serveur ne dessert que ses propres utilisateurs.",
   },
   "compose.failed": {
     en: "The message was not sent: the server answered with an error. It is kept as a draft.",
