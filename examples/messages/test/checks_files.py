@@ -259,3 +259,21 @@ def _(browser, servers):
     expect(browser.js("document.querySelector('dialog.help').lastElementChild.matches('.version')"), "last")
     browser.click("dialog.help .version")
     browser.wait("document.querySelector('.toast')?.textContent.includes('app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux')")
+
+
+@check("LK-10: a search marks what it found, whatever case and accents; arrows lead from the field into the results")
+def _(browser, servers):
+    browser.open()
+    browser.wait("document.querySelector('.row-link') !== null")
+    found = browser.driver.execute_async_script("""
+      const done = arguments[0];
+      import('./js/highlight.js').then(({highlighted}) => {
+        const text = (source, query) => [].concat(highlighted(source, query)).map((part) => part.tagName === 'MARK' ? '[' + part.textContent + ']' : part).join('');
+        done([text('Été à Nîmes', 'ete NIMES'), text('The park, park!', 'park'), text('aaa', 'aa a'), text('🎉 fête', 'fete'), text('<b>x</b>', 'b'), text('', 'x'), text('none', '')]);
+      }, (error) => done([String(error)]));""")
+    same(found, ["[Été] à [Nîmes]", "The [park], [park]!", "[aa][a]", "🎉 [fête]", "<[b]>x</[b]>", "", "none"], "marks")
+    browser.key("/")
+    browser.type("works")
+    browser.wait("/q=works/.test(location.hash) && document.querySelector('.row mark')?.textContent === 'works'", what="marked")
+    browser.key("Down")
+    expect(browser.js("document.activeElement.matches('.row-link')"), "into the results")

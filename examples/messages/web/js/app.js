@@ -199,6 +199,9 @@ class App {
   }
 }
 
+// A file dropped beside its place would take the page's place.
+for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
+
 const toaster = h("nc-toaster");
 const alarm = h("div", { class: "hidden-text", role: "alert", "aria-live": "assertive" });
 add(document.body, [toaster, alarm]);

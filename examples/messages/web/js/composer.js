@@ -44,7 +44,10 @@ export class Composer {
     this.#dropZone();
     const hide = () => document.visibilityState === "hidden" && this.draft.save({ keepalive: true }).catch(() => {});
     document.addEventListener("visibilitychange", hide);
-    this.#off.push(() => document.removeEventListener("visibilitychange", hide));
+    // Words are kept in any case; a file that is only half there is not.
+    const leave = (event) => (this.files?.pending ?? 0) > 0 && event.preventDefault();
+    window.addEventListener("beforeunload", leave);
+    this.#off.push(() => document.removeEventListener("visibilitychange", hide), () => window.removeEventListener("beforeunload", leave));
     this.render();
   }
 
@@ -153,8 +156,8 @@ export class Composer {
   }
 
   #showStatus() {
-    const { status, savedAt } = this.draft;
-    const key = { saving: "compose.saving", kept: "compose.kept", failed: "compose.notsaved", gone: "compose.elsewhere" }[status];
+    const { status, savedAt, error } = this.draft;
+    const key = { saving: "compose.saving", kept: error?.kind === "expired" ? "compose.kept.expired" : "compose.kept", failed: "compose.notsaved", gone: "compose.elsewhere" }[status];
     this.status.textContent = !this.#built ? "" : key ? t(key) : status === "saved" && savedAt ? t("compose.saved", { time: i18n.date(savedAt, { timeStyle: "short" }) }) : "";
     this.status.classList.toggle("warn", status === "kept" || status === "failed" || status === "gone");
     if (this.#built && status === "gone" && this.#problem !== "gone") {

@@ -199,7 +199,7 @@ class ImportRun {
       failed.length > 0 && h("div", { class: "import-failed", tabindex: "0", role: "region", "aria-label": m("import.failed.list") },
         h("ul", { role: "list" }, failed.slice(0, 500).map((one) => h("li", null, h("bdi", null, one.name), h("span", { class: "muted" }, one.reason))))),
       h("div", { class: "dialog-actions" },
-        failed.length > 0 && h("a", { class: "button quiet", href: `data:text/plain;charset=utf-8,${encodeURIComponent(report)}`, download: `${file.name}-errors.txt` }, m("import.report")),
+        failed.length > 0 && h("a", { class: "button quiet", href: URL.createObjectURL(new Blob([report], { type: "text/plain" })), download: `${file.name}-errors.txt` }, m("import.report")),
         h("button", { class: "button secondary", type: "button", on: { click: () => this.#close() } }, m("app.close")),
         imported > 0 && h("button", { class: "button primary", type: "button", on: { click: () => this.#close({ show: this.#mailbox }) } }, m("import.show", () => ({ folder: t(`folder.${this.#mailbox}`) })))));
     this.#body.querySelector(".import-result").focus();

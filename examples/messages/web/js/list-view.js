@@ -3,6 +3,7 @@
 // because the server says how many there are.
 
 import { afterPatience, fill, h, icon } from "../shared/dom.js";
+import { highlighted } from "./highlight.js";
 import { i18n, m, t } from "./i18n.js";
 import { stateCard } from "./state-card.js";
 
@@ -189,8 +190,8 @@ export class ListView {
             h("span", { "aria-hidden": "true" }, i18n.number(item.count)),
             h("span", { class: "hidden-text" }, `, ${t("list.count", { n: item.count })}`))),
         h("time", { class: "row-when", datetime: item.last_at }, i18n.when(date)),
-        h("span", { class: "row-subject one-line", dir: "auto" }, item.subject || t("list.nosubject")),
-        h("span", { class: "row-snippet one-line", dir: "auto" }, item.snippet),
+        h("span", { class: "row-subject one-line", dir: "auto" }, highlighted(item.subject, list.q) || t("list.nosubject")),
+        h("span", { class: "row-snippet one-line", dir: "auto" }, highlighted(item.snippet, list.q)),
       ),
       item.has_attachments && h("span", { class: "row-clip", title: t("list.attachments") }, icon("clip"), h("span", { class: "hidden-text" }, t("list.attachments"))),
       list.mailbox !== "drafts" && action("star", item.starred ? "star-full" : "star", "thread.star", () => this.#act.flag(item.id, { starred: !item.starred }), {

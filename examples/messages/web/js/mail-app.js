@@ -271,6 +271,8 @@ export class MailApp {
   /** Quietly, when the window is shown again or the server is back. */
   refresh() {
     if (this.#session.current.state !== "signedIn" || this.#route.mailbox === null) return;
+    // What waited on this device goes to the server now.
+    if (this.#composer?.draft.status === "kept") this.#composer.draft.save().catch(() => {});
     this.retry();
   }
 

@@ -20,6 +20,7 @@ export const composeStrings = {
   "compose.saving": { en: "Saving…", fr: "Enregistrement…" },
   "compose.saved": { en: "Draft saved at {time}", fr: "Brouillon enregistré à {time}" },
   "compose.kept": { en: "Offline: kept on this device", fr: "Hors ligne\u00a0: conservé sur cet appareil" },
+  "compose.kept.expired": { en: "Session ended: kept on this device", fr: "Session terminée\u00a0: conservé sur cet appareil" },
   "compose.notsaved": { en: "Not saved: the server answered with an error", fr: "Non enregistré\u00a0: le serveur a répondu par une erreur" },
   "compose.elsewhere": { en: "No longer a draft", fr: "N’est plus un brouillon" },
   "compose.elsewhere.text": {
