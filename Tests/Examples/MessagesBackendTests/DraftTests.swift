@@ -156,7 +156,7 @@ struct DraftTests {
     @Test("Passing a message on takes its attachments along, once")
     func forward() async throws {
         let server = try await Harness()
-        let thread = try await server.json("threads/\(try await server.find("harbour last night"))/")
+        let thread = try await server.json("threads/\(try await server.find("harbour film bell"))/")
         let message = try #require(thread["messages"]?.array?.first)
         let body = draft(["forward_of": message["id"] ?? .null])
         let saved = try await server.save(Self.id, body)

@@ -108,7 +108,7 @@ struct ImportTests {
     @Test("A message saved as a file and brought in by somebody else is the same message")
     func roundTrip() async throws {
         let server = try await Harness()
-        for words in ["Photos lighthouse", "harbour last night", "Meeting in", "names nobody"] {
+        for words in ["Photos lighthouse", "harbour film bell", "Meeting in", "names nobody"] {
             let thread = try await server.json("threads/\(try await server.find(words))/")
             let message = try #require(thread["messages"]?.array?.last)
             let saved = try await server.call(.get, "messages/\(message["id"]?.string ?? "")/source/")
@@ -145,7 +145,7 @@ struct ImportTests {
     @Test("A message that is an attachment can be read")
     func attached() async throws {
         let server = try await Harness()
-        let thread = try await server.json("threads/\(try await server.find("harbour last night"))/")
+        let thread = try await server.json("threads/\(try await server.find("harbour film bell"))/")
         let file = thread["messages"]?.array?.first?["attachments"]?.array?.first { $0["type"] == "message/rfc822" }
         let mail = try await server.json("blob/\(file?["id"]?.string ?? "")/message/")
         #expect(mail["subject"] == "The bell – too high?")
@@ -162,7 +162,7 @@ struct ImportTests {
         }
         #expect(try await found("nils") == ["nils@harbour.example.org"])
         #expect(try await found("AAK nil") == ["nils@harbour.example.org"])
-        #expect(try await found("harbour").contains("nils@harbour.example.org"))
+        #expect(try await found("harbour aak") == ["nils@harbour.example.org"])
         #expect(try await found("ils").isEmpty)
         #expect(try await found("").isEmpty)
         #expect(!(try await found("ada")).contains("ada@mail.example.org"))

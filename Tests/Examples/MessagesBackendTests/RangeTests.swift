@@ -29,7 +29,7 @@ struct RangeTests {
 
     private func film() async throws -> (server: Harness, id: String, whole: [UInt8]) {
         let server = try await Harness()
-        let thread = try await server.json("threads/\(try await server.find("harbour last night"))/")
+        let thread = try await server.json("threads/\(try await server.find("harbour film bell"))/")
         let file = thread["messages"]?.array?.first?["attachments"]?.array?.first { $0["type"] == "video/webm" }
         let id = try #require(file?["id"]?.string)
         let (response, whole) = try await server.get("blob/\(id)/")
@@ -74,7 +74,7 @@ struct RangeTests {
     @Test("Asked for as a download, a picture is one too")
     func download() async throws {
         let server = try await Harness()
-        let thread = try await server.json("threads/\(try await server.find("harbour last night"))/")
+        let thread = try await server.json("threads/\(try await server.find("harbour film bell"))/")
         let file = thread["messages"]?.array?.first?["attachments"]?.array?.first { $0["type"] == "image/png" }
         let id = try #require(file?["id"]?.string)
         let shown = try await server.call(.get, "blob/\(id)/")

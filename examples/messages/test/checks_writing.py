@@ -82,7 +82,7 @@ def _(browser, servers):
     same(draft(servers)["in_reply_to"], "p2", "it answers that message")
     browser.click(".compose-send")
     browser.wait("document.querySelectorAll('.message').length === 3", what="the answer stands in the conversation")
-    browser.js("{document.querySelector('.subject').focus()}")
+    servers.reset()
     browser.open(route="#/inbox/park")
     browser.wait("document.querySelector('.answer-bar') !== null")
     browser.js("{document.querySelector('.subject').focus()}")

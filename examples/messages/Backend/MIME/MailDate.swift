@@ -16,7 +16,7 @@ enum MailDate {
         if let comma = text.firstIndex(of: ",") { text = String(text[text.index(after: comma)...]) }
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         guard words.count >= 4, let day = Int64(words[0]), (1...31).contains(day),
-            let month = months.firstIndex(of: words[1].prefix(3).lowercased()), var year = Int64(words[2])
+            let month = months.firstIndex(of: words[1].prefix(3).lowercased()), var year = Int64(words[2]), year >= 0
         else { return nil }
         if year < 50 { year += 2000 } else if year < 1000 { year += 1900 }
         let clock = words[3].split(separator: ":").map { Int64($0) }
