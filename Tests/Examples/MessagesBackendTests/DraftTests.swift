@@ -115,6 +115,20 @@ struct DraftTests {
         #expect(late.status == .notFound)
     }
 
+    @Test("What somebody sends to themselves is in the inbox, once, and under Sent")
+    func toSelf() async throws {
+        let server = try await Harness()
+        try await server.save(Self.id, draft(to: ["ADA@mail.example.org"]))
+        let answer = try await server.call(.post, "drafts/\(Self.id)/send/").json
+        #expect(answer["undelivered"] == [])
+        for mailbox in ["inbox", "sent"] {
+            let rows = try await server.threads("mailbox=\(mailbox)&q=tide%20wrong")
+            #expect(rows.map { $0["id"] } == [answer["thread"]])
+            #expect(rows.first?["count"] == 1)
+            #expect(rows.first?["unread"] == true)
+        }
+    }
+
     @Test("Twenty requests to send at once send one message")
     func race() async throws {
         let server = try await Harness()

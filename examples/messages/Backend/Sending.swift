@@ -51,8 +51,10 @@ extension MailStore {
             try Self.check(everybody)
             let delivery = Delivery(sql: sql, random: writer.random)
             let answered = try row["answers"].text.flatMap { try Self.message($0, person: person, sql) }
+            let toSelf = everybody.contains { $0.email.lowercased() == identity.email.lowercased() }
             let thread = try delivery.put(
-                message, for: person, into: answered?.thread, .init(mailbox: .sent, unread: false, sent: true))
+                message, for: person, into: answered?.thread,
+                .init(mailbox: toSelf ? .inbox : .sent, unread: toSelf, sent: true))
             var elsewhere: [String] = []
             var reached: Set<Int64> = [person]
             for address in everybody {

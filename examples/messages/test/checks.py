@@ -93,10 +93,10 @@ const problems = [];
 const visible = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: false}) && !e.closest('[inert], [aria-hidden=true]');
 const name = (e) => (e.getAttribute('aria-label') || (e.getAttribute('aria-labelledby') || '').split(/\s+/).map((id) => document.getElementById(id)?.textContent ?? '').join(' ') ||
   [...e.querySelectorAll('*')].concat(e).flatMap((n) => n.closest('[aria-hidden=true]') ? [] : [...n.childNodes].filter((c) => c.nodeType === 3).map((c) => c.data)).join('') ||
-  e.getAttribute('title') || e.getAttribute('alt') || '').trim();
+  [...(e.labels ?? [])].map((label) => label.textContent).join(' ') || e.getAttribute('title') || e.getAttribute('alt') || '').trim();
 const all = [...document.querySelectorAll('*')].filter(visible);
 for (const e of all) {
-  if (e.matches('button, a[href], input, dialog, nav, iframe, [role=dialog], [role=alertdialog], [role=toolbar], section[aria-label], [role=progressbar]') && !name(e)) problems.push('no name: ' + e.outerHTML.slice(0, 90));
+  if (e.matches('button, a[href], input:not([aria-hidden]), textarea, video, audio, dialog, nav, iframe, [role=dialog], [role=alertdialog], [role=toolbar], section[aria-label], [role=progressbar]') && !name(e)) problems.push('no name: ' + e.outerHTML.slice(0, 90));
   if (e.matches('img') && !e.hasAttribute('alt')) problems.push('no alt: ' + e.src);
   if (e.matches('[tabindex]') && Number(e.getAttribute('tabindex')) > 0) problems.push('positive tabindex');
 }
