@@ -56,6 +56,7 @@ export class Composer {
     this.#waiting?.();
     for (const off of this.#off) off();
     this.files?.end();
+    for (const field of [this.to, this.cc, this.bcc]) field?.end();
     this.element.remove();
     const { draft } = this;
     if (draft.over || draft.status === "loading" || draft.status === "gone") return;

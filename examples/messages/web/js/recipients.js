@@ -37,7 +37,14 @@ export class RecipientsField {
       h("label", { for: id }, m(label)),
       h("div", { class: "chips-box", on: { click: (event) => event.target === event.currentTarget && this.input.focus() } }, this.chips, this.input),
       this.list, this.errorLine);
-    i18n.onChange(() => this.#draw());
+    this.#stopListening = i18n.onChange(() => this.#draw());
+  }
+
+  #stopListening;
+
+  end() {
+    this.#stopListening();
+    this.#close();
   }
 
   get people() {
