@@ -190,7 +190,7 @@ def _(browser, servers):
     browser.wait("true")
     browser.key("e")
     browser.wait("document.querySelector('.row[data-id=arabic]') === null && document.querySelector('.toast') !== null")
-    same(browser.js(row), "invoice", "the next row has the focus")
+    same(browser.js(row), "media", "the next row has the focus")
     browser.wait("document.querySelector('.toast .button') !== null")
     browser.click(".toast .button")
     browser.wait("document.querySelector('.row[data-id=arabic]') !== null", what="undo brings it back")
