@@ -70,7 +70,7 @@ async function collect(stream, size) {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (at + value.length > size) throw new ZipError("import.zip.damaged"); // guard: zip-bomb
+      if (at + value.length > size) throw new ZipError("import.zip.damaged");
       bytes.set(value, at);
       at += value.length;
     }
