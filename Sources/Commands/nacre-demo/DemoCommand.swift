@@ -60,7 +60,8 @@ struct DemoCommand {
         let backend = try await MessagesBackend(
             configuration: MessagesBackend.Configuration(
                 database: data + "/mail.sqlite", sampleMail: seed, generatedThreads: generatedThreads,
-                publicOrigin: gateway.description, identityVerifier: verifier, log: log))
+                publicOrigin: gateway.description, identityVerifier: verifier, remote: .curl(),
+                log: log))
         let listener = HTTPListener(
             configuration: ListenerConfiguration(host: "127.0.0.1", port: port), responder: backend.responder, log: log)
         let bound = try await listener.start()
