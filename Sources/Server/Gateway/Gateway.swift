@@ -64,6 +64,7 @@ package struct Gateway: HTTPResponder {
     /// Brings the tables up to date; call it once before the first request.
     package func prepare() async throws {
         try await core.sessions.prepare()
+        if core.hasTokens { try await core.sessionTokens.prepare() }
         try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
         try await core.identityKeys.prepare(first: core.parts.identityKey)
@@ -71,6 +72,15 @@ package struct Gateway: HTTPResponder {
 
     /// The keys under the identity tokens.
     package var identityKeys: IdentityKeys { core.identityKeys }
+
+    /// Whether clients may have tokens whose keys `rotateTokenKeys` follows by new ones.
+    package var hasTokens: Bool { core.hasTokens }
+
+    /// Follows the key under session tokens by a new one; `stolen` makes what older keys signed worthless at once.
+    package func rotateTokenKeys(stolen: Bool) async throws { try await core.sessionTokens.rotateKeys(stolen: stolen) }
+
+    /// Stores what could not be stored so far; call it before the process ends.
+    package func settle() async { await core.gate.keeper.saveKept() }
 
     /// Closes WebSockets and event streams; without that a stop waits for them.
     package func closeLiveConnections() { core.live.closeAll(LiveConnections.stopping) }
@@ -117,6 +127,7 @@ package struct Gateway: HTTPResponder {
         removed["gateway_pending"] = try await database.remove(
             RetentionRule("gateway_pending", key: "row_id", where: "created_at < $1"), now - PendingStore.lifetime)
         try await core.identityKeys.maintain()
+        if core.hasTokens { try await core.sessionTokens.maintainKeys() }
         if let count = removed["sessions"], count > 0 {
             core.parts.log.info("sessions.expired", ["count": JSONValue(count)])
         }

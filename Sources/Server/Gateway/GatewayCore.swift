@@ -72,6 +72,9 @@ struct GatewayCore: Sendable {
         document = OpenAPIDocument(configuration, routes: router.routes)
     }
 
+    /// Whether clients may have tokens beside the cookie.
+    var hasTokens: Bool { !configuration.tokens.presentations.isEmpty }
+
     /// Our own addresses, then the upstream's, then the web bundle's.
     var router: Router {
         Router { routes in

@@ -3,6 +3,7 @@
 import NacreCore
 public import NacreCrypto
 import NacreHTTP
+import NacreJOSE
 
 /// Settings of the embedded OpenID provider (PV-1 … PV-5). A value; changing it later changes nothing that runs.
 public struct ProviderConfiguration: Sendable {
@@ -30,7 +31,7 @@ public struct ProviderConfiguration: Sendable {
     /// The clients that want to hear that a session is over.
     var listeners: [String] { clients.filter { $0.backchannelLogoutURI != nil }.map(\.id) }
 
-    func client(_ id: String) -> ProviderClient? { clients.first { $0.id == id } }
+    func client(_ id: String) -> ProviderClient? { clients.first { areIdentical($0.id, id) } }
 
     /// - Throws: `provider.configuration` that says what is wrong.
     func validate() throws(NacreError) {

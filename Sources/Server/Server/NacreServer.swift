@@ -209,15 +209,24 @@ public final class NacreServer: Sendable {
                 group.addTask { [configuration] in await part.listener.stop(grace: configuration.stopGrace) }
             }
         }
+        await gateway.settle()
         upstream.closeIdle()
         loops.stop()
         log.notice("server.stopped")
     }
 
     /// Follows the key under the identity tokens by a new one, in every process of the database.
-    func rotateIdentityKey() async throws { try await gateway.identityKeys.rotate() }
+    ///
+    /// `stolen` withdraws the old ones at once, here and in the two below.
+    func rotateIdentityKey(stolen: Bool) async throws { try await gateway.identityKeys.rotate(stolen: stolen) }
 
-    /// The same for the embedded provider's keys, where it is on; `stolen` withdraws the old ones at once.
+    /// Whether clients may have tokens, and so keys of those.
+    var hasTokens: Bool { gateway.hasTokens }
+
+    /// The same for the keys under session tokens.
+    func rotateTokenKeys(stolen: Bool) async throws { try await gateway.rotateTokenKeys(stolen: stolen) }
+
+    /// The same for the embedded provider's keys, where it is on.
     func rotateProviderKeys(stolen: Bool) async throws {
         try await provider?.rotateKeys(stolen ? .compromised : .planned)
     }

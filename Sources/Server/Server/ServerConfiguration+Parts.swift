@@ -47,6 +47,7 @@ extension ServerConfiguration {
         result.updateManifest = updateManifest
         result.sessions = SessionPolicy(
             idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.sessions.perPerson = sessionsPerPerson
         result.identityKeyAge = identityKeyAge
         result.upstream = upstream.map { upstream in
             var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)
@@ -82,7 +83,9 @@ extension ServerConfiguration {
             redirectURIs: [gateway.redirectURI])
         client.postLogoutRedirectURIs = [gateway.logoutReturnURI]
         client.backchannelLogoutURI = "\(origin)/api/v1.0/backchannel-logout/"
-        var result = ProviderConfiguration(clients: [client])
+        client.idTokenAlgorithm = embeddedAlgorithm ?? .es256
+        var result = ProviderConfiguration(clients: [client] + provider.clients)
+        result.levels = provider.levels
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment
         result.throttle.silentPerMinute = silentPerMinute

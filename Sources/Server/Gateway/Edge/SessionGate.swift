@@ -4,6 +4,7 @@ import NacreCore
 import NacreHTTP
 import NacreRouting
 import NacreSessions
+import NacreWire
 
 /// Who sends a request, and whether a request that changes something was meant by them.
 struct SessionGate: Sendable {
@@ -47,11 +48,14 @@ struct SessionGate: Sendable {
         }
         switch try await checks.check(handle, { try await keeper.check(handle) }) {
         case .valid(let session, let renewsCookie):
-            return .session(session, cookie: renewsCookie ? cookie.set(handle, age: window) : nil)
+            return .session(session, cookie: renewsCookie ? cookie.set(handle, age: age(of: session)) : nil)
         case .absent: return .nobody(presented: true)
         case .ended(let reason): return .ended(reason: reason)
         }
     }
+
+    /// The cookie never outlives its session: a cookie that is still there then says that the session was ended elsewhere.
+    func age(of session: Session) -> Duration { min(window, session.expiresAt - keeper.time.now) }
 
     /// The text after `Bearer` (RFC 6750 section 2.1), empty when there are several.
     static func bearer(_ request: HTTPRequest) -> String? {
@@ -93,10 +97,11 @@ struct SessionGate: Sendable {
         }
         if case .ended(let reason) = sender {
             response = .failure(
-                .unauthorized, code: "session.ended",
+                .unauthorized, code: SessionRefusal.ended,
                 message: "Your session has ended (\(reason)); sign in again.")
         } else {
-            response = .failure(.unauthorized, code: "session.absent", message: "You are not signed in; sign in first.")
+            response = .failure(
+                .unauthorized, code: SessionRefusal.absent, message: "You are not signed in; sign in first.")
         }
         if case .nobody(presented: false) = sender { return response }  // guard: refusal-foreign-form
         response.fields.append("Set-Cookie", cookie.removal)

@@ -51,7 +51,7 @@ extension GatewayCore {
         }
         var response = HTTPResponse.json(
             ExchangeResponse(csrfToken: CSRFToken.make(secret: session.csrfSecret, random: parts.random)).json)
-        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: configuration.sessions.idle))
+        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: gate.age(of: session)))
         parts.log.info("exchange.done", ["session": .string(session.id)])
         return response
     }

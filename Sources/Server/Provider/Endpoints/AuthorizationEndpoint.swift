@@ -177,7 +177,7 @@ extension ProviderCore {
     func claims(ofHint hint: String) async -> JWTClaims? {
         guard let jws = try? JWS(parsing: hint), let key = try? await keys.all().key(for: jws.header),
             let payload = try? jws.verifiedPayload(with: .publicKey(key)),
-            let claims = try? JWTClaims(parsing: payload), claims.issuer == issuer
+            let claims = try? JWTClaims(parsing: payload), areIdentical(claims.issuer, issuer)
         else { return nil }
         return claims
     }

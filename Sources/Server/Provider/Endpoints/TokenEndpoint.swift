@@ -75,7 +75,8 @@ struct TokenEndpoint: Sendable {
         let (id, redirect, verifier) = (client.id, form["redirect_uri"], form["code_verifier"])
         return try await core.store.redeem(code: form["code"] ?? "", tokens: tokens, now: now) {
             grant, registered, challenge in
-            guard grant.clientID == id, registered == redirect else { return false }  // guard: provider-code-binding
+            // guard: provider-code-binding
+            guard grant.clientID == id, areIdentical(registered, redirect) else { return false }
             // A verifier without a challenge is refused too: it may be an attacker's downgrade (RFC 9700 section 2.1.1).
             guard let challenge else { return verifier == nil }
             guard let verifier, (43...128).contains(verifier.utf8.count) else { return false }

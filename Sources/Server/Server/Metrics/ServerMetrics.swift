@@ -85,59 +85,51 @@ final class ServerMetrics: Sendable {
     /// All of it in the text format.
     var text: String { (families + process.read()).map(\.text).joined() }
 
-    private typealias Fields = KeyValuePairs<String, JSONValue>
+    /// What an event of the log adds to: a family, and the label of the one.
+    private typealias Count = (family: any KeyPath<ServerMetrics, MetricFamily> & Sendable, label: String)
 
-    /// What each event of the log counts. Event names are stable.
-    private static let counted: [String: @Sendable (ServerMetrics, Fields) -> Void] = [
-        "sign_in.done": { metrics, _ in
-            metrics.signIns.add(1, "done")
-            metrics.sessionsBegun.add(1, "web")
-        },
-        "sign_in.handed_off": { metrics, _ in
-            metrics.signIns.add(1, "handed_off")
-            metrics.handOffs.add(1, "issued")
-        },
-        "sign_in.refused": { metrics, _ in metrics.signIns.add(1, "refused") },
-        "sign_in.failed": { metrics, _ in metrics.signIns.add(1, "failed") },
-        "sign_in.cannot_start": { metrics, _ in metrics.signIns.add(1, "cannot_start") },
-        "sign_in.unknown_state": { metrics, _ in metrics.signIns.add(1, "unknown") },
-        "exchange.done": { metrics, _ in
-            metrics.handOffs.add(1, "exchanged")
-            metrics.sessionsBegun.add(1, "app")
-        },
-        "exchange.refused": { metrics, _ in metrics.handOffs.add(1, "refused") },
-        "sign_out.begun": { metrics, fields in
-            let hasSession = fields.contains { $0.key == "session" && !$0.value.isNull }
-            if hasSession { metrics.sessionsEnded.add(1, "sign_out") }
-        },
-        "sign_out.done": { metrics, _ in metrics.sessionsEnded.add(1, "sign_out") },
-        "sign_out.backchannel": { $0.sessionsEnded.add(number("ended", $1), "backchannel") },
-        "session.revalidated": { metrics, _ in metrics.revalidations.add(1, "renewed") },
-        "session.not_revalidated": { metrics, _ in metrics.revalidations.add(1, "unreachable") },
-        "session.refused": { metrics, _ in
-            metrics.revalidations.add(1, "refused")
-            metrics.sessionsEnded.add(1, "refused")
-        },
-        "session.other_person": { metrics, _ in metrics.sessionsEnded.add(1, "other_person") },
-        "session.refresh_reused": { metrics, _ in metrics.sessionsEnded.add(1, "reused") },
-        "session.ended_by_person": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
-        "sessions.ended_others": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
-        "sessions.ended_all": { $0.sessionsEnded.add(number("ended", $1), "by_person") },
-        "login.done": { metrics, _ in metrics.logins.add(1, "done") },
-        "login.refused": { metrics, _ in metrics.logins.add(1, "refused") },
-        "login.throttled": { metrics, _ in metrics.logins.add(1, "throttled") },
-        "sessions.expired": { $0.sessionsEnded.add(number("count", $1), "expired") },
+    /// Events that count one. Event names are stable.
+    private static let single: [String: [Count]] = [
+        "sign_in.done": [(\.signIns, "done"), (\.sessionsBegun, "web")],
+        "sign_in.handed_off": [(\.signIns, "handed_off"), (\.handOffs, "issued")],
+        "sign_in.refused": [(\.signIns, "refused")],
+        "sign_in.failed": [(\.signIns, "failed")],
+        "sign_in.cannot_start": [(\.signIns, "cannot_start")],
+        "sign_in.unknown_state": [(\.signIns, "unknown")],
+        "exchange.done": [(\.handOffs, "exchanged"), (\.sessionsBegun, "app")],
+        "exchange.refused": [(\.handOffs, "refused")],
+        "sign_out.done": [(\.sessionsEnded, "sign_out")],
+        "session.revalidated": [(\.revalidations, "renewed")],
+        "session.not_revalidated": [(\.revalidations, "unreachable")],
+        "session.refused": [(\.revalidations, "refused"), (\.sessionsEnded, "refused")],
+        "session.other_person": [(\.sessionsEnded, "other_person")],
+        "session.refresh_reused": [(\.sessionsEnded, "reused")],
+        "login.done": [(\.logins, "done")],
+        "login.refused": [(\.logins, "refused")],
+        "login.throttled": [(\.logins, "throttled")],
     ]
 
-    private static func number(_ name: String, _ fields: Fields) -> Double {
-        Double(fields.first { $0.key == name }?.value.integer ?? 0)
-    }
+    /// Events that say in a field how many sessions they ended, and the reason.
+    private static let ended: [String: (field: String, reason: String)] = [
+        "sign_out.backchannel": ("ended", "backchannel"),
+        "session.ended_by_person": ("ended", "by_person"), "sessions.ended_others": ("ended", "by_person"),
+        "sessions.ended_all": ("ended", "by_person"), "sessions.expired": ("count", "expired"),
+    ]
 
     /// Counts what the parts say in their log, whatever level is written.
     var observer: LogObserver {
-        LogObserver(from: .warning, and: Set(Self.counted.keys)) { [self] level, event, fields in
-            if level >= .warning { logRecords.add(1, level.name) }
-            Self.counted[event]?(self, fields)
+        let counted = Set(Self.single.keys).union(Self.ended.keys).union(["sign_out.begun"])
+        return LogObserver(from: .warning, and: counted) { [self] in note($0, $1, $2) }
+    }
+
+    private func note(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
+        if level >= .warning { logRecords.add(1, level.name) }
+        func value(_ name: String) -> JSONValue { fields.first { $0.key == name }?.value ?? .null }
+        for count in Self.single[event] ?? [] { self[keyPath: count.family].add(1, count.label) }
+        if let ending = Self.ended[event] {
+            sessionsEnded.add(Double(value(ending.field).integer ?? 0), ending.reason)
         }
+        // The first half of a sign-out ends a session only where there is one.
+        if event == "sign_out.begun", !value("session").isNull { sessionsEnded.add(1, "sign_out") }
     }
 }

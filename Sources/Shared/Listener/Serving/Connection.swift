@@ -241,6 +241,7 @@ final class Connection: Sendable {
             try await writer.write(failure, to: head, connection: connection)
         } catch {
             service.log.info("response.aborted", ["why": .string("\(error)")])
+            socket.breakNow()  // guard: listener-broken-answer
             throw error
         }
         let rest = await body.reclaim()

@@ -168,6 +168,17 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: .closed) }
     }
 
+    /// Closes it so that the other end sees it break: half an answer is then not taken for the whole, as some clients do
+    /// where a chunked body simply ends.
+    package func breakNow() {
+        state.withLock { state in
+            guard state.descriptor >= 0 else { return }
+            state.broken = true
+            nacre_reset_on_close(state.descriptor)
+        }
+        closeNow()
+    }
+
     /// Gives the descriptor away (to a listener that adopts it); this object is closed afterwards.
     package func detach() -> Int32? {
         let (waiters, descriptor) = release(close: false)
