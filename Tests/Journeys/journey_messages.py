@@ -54,7 +54,7 @@ def journey(report):
         seconds = app.wait_for("document.querySelector('.preview-stage audio')?.duration", 15, "the sound")
         report.see("a sound plays", abs(seconds - 2) < 0.1, seconds)
         tap(app, "Next attachment")
-        app.wait_for("document.querySelector('.preview-pdf, .preview-stage .state-card')", 15, "the PDF")
+        app.wait_for("!!document.querySelector('.preview-pdf, .preview-stage .state-card')", 15, "the PDF")
         report.say("PDF: " + app.evaluate("document.querySelector('.preview-pdf') ? 'shown' : document.querySelector('.preview-stage').innerText"))
         app.picture("2-pdf")
         tap(app, "Close", "dialog")
