@@ -81,7 +81,7 @@ let appHalf: [Target] =
         ["NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreListener", "NacreCrypto", "COpenSSL", "CLinux"])
     + module(
         "Plugins", in: "App",
-        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite", "CLinux"])
     + module(
         "Project", in: "App", ["NacreCore", "NacreHTTP", "NacrePorts", "NacrePage"], tests: ["NacreApp"])
     + module(
@@ -94,21 +94,24 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module(
+        "Keys", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        tests: ["NacreDatabaseTesting"])
     + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
     + module(
-        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase", "NacreKeys"],
         tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits", "NacreSessions",
+            "NacreKeys", "NacreLimits", "NacreSessions",
         ], tests: ["NacreDatabaseTesting"], resources: [.embedInCode("OpenAPI/openapi.json")])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits",
+            "NacreKeys", "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",
@@ -136,10 +139,15 @@ let platforms: [Target] =
         ])
 
 let commands: [Target] = [
+    // What the programs share: signals and the terminal.
+    .target(
+        name: "NacreCommands", dependencies: ["NacreCore"], path: "Sources/Commands/NacreCommands",
+        swiftSettings: strict),
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
+            "NacreSecrets", "NacrePage",
             "NacrePlugins", "NacreProject",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
@@ -147,7 +155,9 @@ let commands: [Target] = [
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
+        dependencies: [
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend",
+        ],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
 ]
 
@@ -196,7 +206,7 @@ let testing: [Target] =
             dependencies: [
                 "NacreCore", "NacreHTTP", "NacreRouting", "NacreListener", "NacreCurl", "NacrePage", "NacrePorts",
                 "NacreTesting", "NacreCrypto", "CLinux", "COpenSSL", "NacreServer", "NacreDatabase", "NacreSessions",
-                "NacreGateway", "NacreDatabaseTesting", "database-probe",
+                "NacreGateway", "NacreProvider", "NacreJOSE", "NacreDatabaseTesting", "database-probe",
             ],
             path: "Tests/SocketTests", swiftSettings: strict),
     ]
@@ -207,7 +217,10 @@ let fuzzing: [Target] =
     [
         .target(
             name: "NacreFuzzProperties",
-            dependencies: ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacreProject"],
+            dependencies: [
+                "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
+                "NacreSecrets", "NacreServer", "NacreProject",
+            ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
             name: "NacreFuzzCorpusTests", dependencies: ["NacreFuzzProperties"], path: "Tests/Fuzz/CorpusTests",

@@ -10,6 +10,7 @@ import sys
 
 import bridge
 import channel
+import exchange
 import many
 import proxy
 import sessions
@@ -21,6 +22,7 @@ from servers import BINARIES
 from web import BUILD, Web, nginx
 
 MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
+            "exchange": exchange.measure,
             "many": many.measure, "proxy": proxy.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
@@ -39,7 +41,7 @@ def machine(load):
     import gunicorn
     return [
         f"{os.cpu_count()} cores ({processor.group(1) if processor else platform.machine()}), "
-        f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**30} GB, {system}, Linux {platform.release()}, "
+        f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**30} GB, {system}, Linux {'.'.join(platform.release().split('.')[:2])}, "
         f"software rendering under Xvfb; load before the run {load:.2f}",
         f"Swift {swift.group(1) if swift else '?'} (`{BINARIES.name}` build), WebKitGTK "
         f"{said_by('pkg-config', '--modversion', 'webkitgtk-6.0')}, {said_by(nginx(), '-v').split(': ')[-1]}, "

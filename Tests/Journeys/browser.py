@@ -66,9 +66,10 @@ class Page:
 class Browser:
     """Registers itself as the desktop's handler of http and https; starts when a link is opened."""
 
-    def __init__(self, desktop, schemes=("stmessages",), launch_from=()):
+    def __init__(self, desktop, schemes=("stmessages",), launch_from=(), profile="chromium"):
         self.desktop, self.port = desktop, free_port()
-        self.profile = desktop.root / "chromium"
+        # Below a folder of this name, so that what searches the world for leaks leaves the browser's own jar out.
+        self.profile = desktop.root / "chromium" / profile
         (self.profile / "Default").mkdir(parents=True)
         allowed = {origin: {scheme: True for scheme in schemes} for origin in launch_from}
         # What ticking "Always allow" in the browser's own dialog writes.
@@ -117,6 +118,20 @@ class Browser:
         for target in self.targets():
             self.close(target)
         time.sleep(0.3)
+
+    def cookies(self):
+        """The values of the cookies in the jar, also of those that no script may read."""
+        targets = self.targets()
+        if not targets:
+            return []
+        page = Page(targets[0]["webSocketDebuggerUrl"])
+        return [cookie["value"] for cookie in page.call("Network.getAllCookies")["cookies"]]
+
+    def end(self):
+        """Ends the browser, as closing its last window does."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=2) as answer:
+            Page(json.load(answer)["webSocketDebuggerUrl"]).call("Browser.close")
+        until(lambda: not self.targets(), 10)
 
     def sign_in(self, user="alice", password="alice-password-1", remember=True, page=None):
         """Fills in the embedded provider's form as a person does."""

@@ -3,7 +3,7 @@ unreachable, and renewed 13 hours later (SE-1, SE-3, SE-4, HO-13)."""
 import sqlite3
 import sys
 
-from report import run
+from report import run, until
 from world import world
 
 
@@ -37,8 +37,11 @@ def journey(report):
         w.app.start()
         state = w.app.wait_for("nacre.session.current.server == 'reachable' && JSON.parse(JSON.stringify(nacre.session.current))", 20)
         report.see("13 hours later the session is renewed at the provider", state["state"] == "signedIn", state["state"])
+        # "session.not_revalidated" is the other outcome: the whole word counts.
+        done = until(lambda: '"session.revalidated"' in w.servers.gateway.log.read_text(), 5)
         log = w.servers.gateway.log.read_text()
-        report.see("the gateway says that it revalidated", "revalidat" in log)
+        report.see("HO-13: the gateway says that it revalidated, and not that it could not",
+                   done and "session.not_revalidated" not in log)
         w.app.close()
 
         w.servers.stop_gateway()
@@ -52,8 +55,7 @@ def journey(report):
         report.see("the session is revoked on the server", revoked > 0, revoked)
         w.app.start()
         state = w.app.wait_state("signedOut")
-        report.see("a revoked session signs out with a reason", state["reason"] in ("session_expired", "session_revoked"),
-                   state["reason"])
+        report.see("a session that was ended elsewhere signs out with that reason", state["reason"] == "session_revoked", state["reason"])
         w.app.picture("3-revoked")
 
 

@@ -1,6 +1,7 @@
 """Second app: another id and scheme signs in without a form, because the browser's cookie jar is shared (HO-11).
 The proof is the provider's own answer; a fresh browser profile is the negative control."""
 import sys
+import time
 
 from app import App
 from browser import Browser
@@ -9,7 +10,7 @@ from world import world
 
 
 def journey(report):
-    with world(report, schemes=("stmessages", "stsecond")) as w:
+    with world(report, schemes=("stmessages", "stsecond", "stthird")) as w:
         w.app.start()
         w.sign_in(report)
         w.browser.close_tabs()
@@ -28,6 +29,24 @@ def journey(report):
         log = w.servers.gateway.log.read_text()
         report.see("the provider answered the second authorize request without a form", "authorize.silent" in log)
         second.picture("1-second-app")
+        second.close()
+
+        # The negative control: the same app, the same servers, another profile of the browser. Nothing but the shared
+        # cookie jar can have spared the form.
+        w.browser.end()
+        fresh = Browser(w.desktop, schemes=("stmessages", "stsecond", "stthird"), launch_from=[w.servers.origin],
+                        profile="fresh-chromium")
+        silent = w.servers.gateway.log.read_text().count("authorize.silent")
+        third = App(w.desktop, w.servers, "org.example.third", "stthird", "Third").start()
+        third.wait_state("signedOut")
+        third.press("Sign in")
+        page = fresh.page(w.servers.issuer, 30)
+        form = page and until(lambda: page.evaluate("!!document.querySelector('input[name=password]')"), 10)
+        report.see("in a fresh profile of the browser the provider shows its form", form, page and page.url.split("?")[0])
+        time.sleep(2)
+        report.see("and answered nothing silently", w.servers.gateway.log.read_text().count("authorize.silent") == silent)
+        report.see("the app waits", third.state()["state"] == "signingIn", third.state()["state"])
+        w.desktop.picture("2-fresh-profile")
 
 
 sys.exit(run("second-app", journey))

@@ -35,9 +35,16 @@ def journey(report):
             f"fetch(nacre.api.origin + '/api/v1.0/threads/{first}/flags/', {{method: 'POST',"
             " headers: {'Content-Type': 'application/json'}, body: JSON.stringify({starred: true})}).then(r => r.status)")
         report.see("an unsafe call passes the CSRF check", flagged == 200, flagged)
-        leaks = [f for f in w.desktop.root.rglob("*") if f.is_file() and "chromium" not in f.parts and f.suffix in
-                 (".log", ".json", ".sqlite") and b"sessionid=" in f.read_bytes()]
-        report.see("no file of the app or the servers holds the session in clear", not leaks, leaks)
+        # The values themselves, whatever stands around them: the app's own cookie, which only the request itself shows
+        # (the backend's side gets none), and the one in the browser's jar.
+        secrets = w.secrets_of_sessions()
+        report.see("the app's and the browser's session cookies are known to the journey", len(secrets) >= 2, len(secrets))
+        files = [f for f in w.desktop.root.rglob("*") if f.is_file() and not f.is_symlink() and "chromium" not in f.parts]
+        kinds = {f.suffix for f in files}
+        report.see("databases with their write-ahead logs and log files are among those searched",
+                   {".sqlite", ".sqlite-wal", ".log"} <= kinds, sorted(kinds))
+        leaks = [str(f) for f in files if any(secret in f.read_bytes() for secret in secrets)]
+        report.see("no file of the app or the servers holds a session in clear", not leaks, leaks)
 
 
 sys.exit(run("sign-in", journey))

@@ -24,22 +24,11 @@ from desktop import Desktop, free_port  # noqa: E402
 from report import Failed, run, until  # noqa: E402
 from servers import Servers, answers  # noqa: E402
 from sessions import cookie_of, submit, visitor  # noqa: E402
+from venvs import venv  # noqa: E402
 from web import nginx  # noqa: E402
 
-VENV = ROOT / ".venv-upstream"
 GIGABYTE = 1 << 30
 PIECE = hashlib.sha256(b"piece").digest() * 8192
-
-
-def venv():
-    wanted = ROOT / "Tests" / "Peers" / "upstream-requirements.txt"
-    stamp = VENV / "requirements.stamp"
-    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        print("upstream: making the Python venv .venv-upstream", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "-r", wanted], check=True)
-        shutil.copy(wanted, stamp)
-    return VENV / "bin"
 
 
 def snippet(language):
@@ -55,11 +44,38 @@ def start_django(desktop, port, origin):
     environment = {"NACRE_GATEWAY": origin, "NACRE_AUDIENCE": f"http://127.0.0.1:{port}", "UPSTREAM_FOLDER": str(folder),
                    "UPSTREAM_PORT": str(port), "PYTHONPATH": f"{folder}:{ROOT / 'Tests' / 'Peers'}"}
     process = desktop.spawn("django", [
-        venv() / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
+        venv("upstream", "upstream-requirements.txt") / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
         "--no-access-log"], env=environment, cwd=folder)
     if not until(lambda: answers(f"http://127.0.0.1:{port}/api/public/ready"), 30):
         raise Failed("Django did not become ready: " + process.log.read_text()[-2000:])
     return process
+
+
+def ruby(report, desktop, gateway, audience, token, email):
+    """What the snippet for Rails takes and refuses; its last method needs Rails itself and only says what it does then."""
+    program = shutil.which("ruby")
+    if not program or subprocess.run([program, "-e", "require 'jwt'"], capture_output=True).returncode:
+        return report.skip("the snippet for Rails", "there is no ruby with ruby-jwt; `scripts/setup --peers` installs them")
+    verifier = desktop.root / "nacre_identity.rb"
+    verifier.write_text(snippet("ruby"))
+    script = f"""
+      require {str(verifier)!r}
+      puts NacreIdentity.verify({token!r})["email"]
+      [{token[:-8] + "AAAAAAAA"!r}, "a.b.c", ""].each do |wrong|
+        begin
+          NacreIdentity.verify(wrong)
+          puts "taken"
+        rescue JWT::DecodeError
+          puts "refused"
+        end
+      end"""
+    said = subprocess.run([program, "-e", script], env=os.environ | {"NACRE_GATEWAY": gateway, "NACRE_AUDIENCE": audience},
+                          capture_output=True, text=True)
+    report.see("the snippet for Rails verifies and refuses too", said.stdout.split() == [email] + ["refused"] * 3,
+               said.stdout + said.stderr)
+    said = subprocess.run([program, "-e", script], env=os.environ | {"NACRE_GATEWAY": gateway, "NACRE_AUDIENCE": "http://another"},
+                          capture_output=True, text=True)
+    report.see("and takes no token that is for another backend", "InvalidAudError" in said.stderr, said.stderr[-300:])
 
 
 def start_nginx(desktop, port, gateway):
@@ -239,6 +255,9 @@ def journey(report):
                  f"console.log((await verify('{token}')).email)\nawait verify('{token[:-8]}AAAAAAAA').catch(e => console.log(e.message))"],
                 env=os.environ | {"NACRE_GATEWAY": origin, "NACRE_AUDIENCE": f"http://127.0.0.1:{django}"}, capture_output=True, text=True)
             report.see("the snippet for Node verifies and refuses too", said.stdout.split() == [email, "identity.invalid"], said.stdout + said.stderr)
+        else:
+            report.skip("the snippet for Node", "there is no node; `scripts/setup --peers` installs it")
+        ruby(report, desktop, origin, f"http://127.0.0.1:{django}", json.loads(person.send("/api/fields")[1])["fields"]["HTTP_X_NACRE_IDENTITY"], email)
 
         spoofed = {"X-Nacre-User": "mallory", "X_Nacre_User": "mallory", "X-Remote-User": "mallory", "X.Nacre.Email": "mallory",
                    "X-Forwarded-Host": "mallory", "Forwarded": "for=mallory", "X_Forwarded_For": "mallory", "Connection": "close, X-Nacre-Identity"}

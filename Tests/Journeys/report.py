@@ -17,10 +17,16 @@ class Report:
         self.pictures = folder or ROOT / "build" / "journeys" / name
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.passed = self.failed = 0
+        self.skipped = []
         self.start = time.time()
 
     def say(self, text):
         print(f"     {time.time() - self.start:6.1f} s  {text}", flush=True)
+
+    def skip(self, what, because):
+        """Something that this machine cannot show; said here and once more at the end."""
+        self.skipped.append(what)
+        print(f"SKIP {time.time() - self.start:6.1f} s  {what}: {because}", flush=True)
 
     def see(self, what, condition, saw=""):
         """One thing a person would notice; a false condition ends the journey."""
@@ -35,6 +41,8 @@ class Report:
         return condition
 
     def finish(self):
+        for what in self.skipped:
+            print(f"NOT SEEN: {what}", flush=True)
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed or not self.passed else 0
 

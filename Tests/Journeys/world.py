@@ -1,5 +1,7 @@
 """One world for most journeys: desktop, browser, servers, app."""
 import contextlib
+import re
+import subprocess
 
 from app import App
 from browser import Browser
@@ -24,6 +26,18 @@ class World:
         state = app.wait_state("signedIn")
         report.see("the app is signed in", state["state"] == "signedIn", state["profile"])
         return state
+
+
+    def secrets_of_sessions(self):
+        """The cookie values under which sessions are open: the app's, as its own jar in the keyring has it, and the
+        browser's. As bytes."""
+        found = set()
+        kept = subprocess.run(["secret-tool", "search", "--all", "--unlock", "xdg:schema", "org.nacre.Secret"],
+                              env=self.desktop.env, capture_output=True, text=True)
+        for match in re.finditer(r'"name":"sessionid"[^{}]*?"value":"([^"]+)"', kept.stdout + kept.stderr):
+            found.add(match[1].encode())
+        found |= {value.encode() for value in self.browser.cookies() if len(value) >= 32}
+        return found
 
 
 @contextlib.contextmanager

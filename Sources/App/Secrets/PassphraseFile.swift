@@ -1,12 +1,12 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
-import NacreCrypto
+package import NacreCore
+package import NacreCrypto
 
 /// The file of a `PassphraseFileStore`: one JSON object with the salt, the cost, and all secrets in one sealed box.
-struct PassphraseFile {
-    let salt: [UInt8]
-    let cost: PasswordCost
+package struct PassphraseFile {
+    package let salt: [UInt8]
+    package let cost: PasswordCost
     let box: [UInt8]
 
     /// Bound into the box, so that nothing of the head can be exchanged.
@@ -15,7 +15,7 @@ struct PassphraseFile {
     }
 
     /// Reads the file. - Throws: `secrets.damaged`.
-    init(parsing bytes: [UInt8]) throws(NacreError) {
+    package init(parsing bytes: [UInt8]) throws(NacreError) {
         guard let value = try? JSONParser.parse(bytes), value["nacre"] == "secrets", value["version"] == 1,
             let salt = value["salt"]?.string.flatMap({ Base64URL.decode($0) }), salt.count == PassphraseKey.saltLength,
             let passes = value["passes"]?.integer, let memory = value["memory"]?.integer,
@@ -42,7 +42,7 @@ struct PassphraseFile {
     }
 
     /// The secrets, or nil when the key is not this file's. - Throws: `secrets.damaged`.
-    func open(with key: SealingKey) throws(NacreError) -> [String: [UInt8]]? {
+    package func open(with key: SealingKey) throws(NacreError) -> [String: [UInt8]]? {
         guard let plain = try? key.open(box, context: Self.context(salt: salt, cost: cost)) else { return nil }
         guard let members = try? JSONParser.parse(plain).object else { throw Self.damaged }
         return members.compactMapValues { $0.string.flatMap { Base64URL.decode($0) } }

@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Foundation
+import NacreCommands
 import NacreCore
 import NacreServer
 
@@ -43,7 +43,7 @@ enum NacreCommand {
     /// which a service manager need not try again, 1 for anything else.
     static func complain(_ error: any Error) -> Int32 {
         let text = (error as? NacreError)?.message ?? "\(error)"
-        FileHandle.standardError.write(Data("nacre: \(text)\n".utf8))
+        StandardError.say("nacre: \(text)")
         let code = (error as? NacreError)?.code.rawValue ?? ""
         return code == "usage" ? 2 : code.hasPrefix("configuration.") ? 78 : 1
     }

@@ -44,6 +44,17 @@
             return String(cString: text) == origin
         }
 
+        /// Whether the bridge hears what the page at this address says: only the app's own page does, while it is shown.
+        func hears(_ uri: String, load: UInt64, isOwnPageShown: Bool) -> Bool {
+            load != 0 && isOwnPageShown && isOwn(uri)  // guard: bridge-own-origin
+        }
+
+        /// Whether what was meant for one load of the page still meets it: a reply or an event for a page that has gone
+        /// must not reach the next one.
+        static func isCurrent(_ load: UInt64, shown: UInt64) -> Bool {
+            load != 0 && load == shown  // guard: own-load
+        }
+
         private func leaving(to uri: String, userGesture: Bool) -> Verdict {
             guard userGesture else { return .refuse }  // guard: external-needs-gesture
             switch Self.scheme(of: uri) {

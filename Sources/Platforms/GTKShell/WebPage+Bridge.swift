@@ -7,7 +7,7 @@
     extension WebPage {
         /// A message of the bridge's world. Only its top-frame script can send one; the address is checked here again.
         func receive(_ value: OpaquePointer, _ reply: OpaquePointer) {
-            guard currentLoad != 0, shownPage == nil, rule.isOwn(uri) else {  // guard: bridge-own-origin
+            guard rule.hears(uri, load: currentLoad, isOwnPageShown: shownPage == nil) else {
                 return webkit_script_message_reply_return_error_message(
                     reply, "The bridge answers only the app's own page.")
             }
@@ -22,7 +22,7 @@
             g_object_ref(UnsafeMutableRawPointer(value))
             Task {
                 let answer = await delegate.bridgeMessage(message, pageLoad: load)
-                if load == currentLoad {  // guard: reply-own-load
+                if NavigationRule.isCurrent(load, shown: currentLoad) {
                     let context = jsc_value_get_context(value)
                     let result = jsc_value_new_string(context, answer)
                     webkit_script_message_reply_return_value(reply, result)
@@ -42,9 +42,25 @@
             }
         }
 
+        /// SH-5: asks the topmost open dialog or popover to close, as Escape does; true when there was one. A dialog may
+        /// refuse, and then nothing else goes back either.
+        func closesTopLayer() async -> Bool {
+            let script = """
+                (() => {
+                  const open = [...document.querySelectorAll("dialog:modal, :popover-open")];
+                  const top = open.findLast(e => e.contains(document.activeElement)) ?? open.at(-1);
+                  if (!top) return false;
+                  if (!top.matches("dialog:modal")) top.hidePopover();
+                  else if (top.dispatchEvent(new Event("cancel", { cancelable: true }))) top.close();
+                  return true;
+                })()
+                """
+            return (try? await evaluate(script, in: .bridge)) == "true"
+        }
+
         /// False when the page has gone or knows no receiver.
         func dispatch(event json: String, pageLoad: UInt64) async -> Bool {
-            guard pageLoad == currentLoad, pageLoad != 0 else { return false }  // guard: event-own-load
+            guard NavigationRule.isCurrent(pageLoad, shown: currentLoad) else { return false }
             let body = "\(configuration.eventReceiver)(event)"
             return await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
                 let (callback, data) = onFinish { [self] result in

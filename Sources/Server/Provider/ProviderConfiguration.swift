@@ -3,6 +3,7 @@
 import NacreCore
 public import NacreCrypto
 import NacreHTTP
+import NacreJOSE
 
 /// Settings of the embedded OpenID provider (PV-1 … PV-5). A value; changing it later changes nothing that runs.
 public struct ProviderConfiguration: Sendable {
@@ -30,7 +31,7 @@ public struct ProviderConfiguration: Sendable {
     /// The clients that want to hear that a session is over.
     var listeners: [String] { clients.filter { $0.backchannelLogoutURI != nil }.map(\.id) }
 
-    func client(_ id: String) -> ProviderClient? { clients.first { $0.id == id } }
+    func client(_ id: String) -> ProviderClient? { clients.first { areIdentical($0.id, id) } }
 
     /// - Throws: `provider.configuration` that says what is wrong.
     func validate() throws(NacreError) {
@@ -80,8 +81,8 @@ public struct ProviderLifetimes: Sendable {
     public init() {}
 }
 
-/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that signed this account in before has a count of its own,
-/// so that a stranger's guesses never lock its owner out.
+/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that
+/// signed this account in before has a count of its own, so that a stranger's guesses never lock its owner out.
 public struct ProviderThrottle: Sendable {
     /// Failures per address in one window.
     public var perAddress = 30
@@ -89,6 +90,8 @@ public struct ProviderThrottle: Sendable {
     public var perAccount = 10
     /// The window.
     public var window: Duration = .seconds(600)
+    /// Authorization requests that are answered from one session without a form, in a minute: each stores a code.
+    public var silentPerMinute = 60
 
     /// The defaults.
     public init() {}

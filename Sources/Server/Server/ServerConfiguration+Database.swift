@@ -23,7 +23,7 @@ extension ServerConfiguration {
         database = try secret("database", "NACRE_DATABASE", literal: written)
         if let text = database, !Self.isURL(text) {
             // A misspelled scheme would silently become the name of a file.
-            guard !text.isEmpty, !text.contains("://") else {
+            guard !text.isEmpty, !text.contains("://") else {  // guard: database-scheme
                 throw reader.fault(
                     "database", "(NACRE_DATABASE) must be the path of a SQLite file or begin with postgres://.")
             }

@@ -68,34 +68,7 @@ extension ServerConfiguration {
         openID.extraParameters = parameters
     }
 
-    mutating func readProvider(_ reader: inout ConfigurationReader) throws(NacreError) {
-        var object = try reader.object("provider")
-        provider.enabled = try object?.bool("enabled") ?? (isDevelopment && openID.issuer == nil)
-        if var listen = try object?.object("listen") {
-            provider.listen = Address(
-                host: try listen.string("host") ?? provider.listen.host,
-                port: try listen.integer("port", in: 0...65535).map { Int($0) } ?? provider.listen.port)
-            try listen.finish()
-        }
-        let issuer = try object?.string("issuer")
-        provider.issuer = issuer ?? "http://localhost:\(provider.listen.port)"
-        try object?.finish()
-        guard provider.enabled else { return try checkOpenID(reader) }
-        guard openID.issuer == nil || openID.issuer == provider.issuer else {
-            throw reader.fault(
-                "provider.enabled", "is true, but oidc.issuer (OIDC_OP_URL) names another provider; choose one of them."
-            )
-        }
-        guard isDevelopment || issuer != nil else {
-            throw reader.fault(
-                "provider.issuer", "is missing; write its https address, such as \"https://id.example.org\".")
-        }
-        guard provider.listen.host != listen.host || provider.listen.port != listen.port || listen.port == 0 else {
-            throw reader.fault("provider.listen", "is the gateway's own address; choose another port.")
-        }
-    }
-
-    private func checkOpenID(_ reader: ConfigurationReader) throws(NacreError) {
+    func checkOpenID(_ reader: ConfigurationReader) throws(NacreError) {
         guard let issuer = openID.issuer else {
             throw reader.fault(
                 "oidc.issuer",

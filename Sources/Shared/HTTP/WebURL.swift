@@ -50,7 +50,7 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     private static func isValid(host: String) -> Bool {
         if host.hasPrefix("[") {
-            return host.hasSuffix("]")
+            return host.hasSuffix("]") && host.utf8.count > 2
                 && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
         }
         return !host.isEmpty && host.utf8.count <= 253

@@ -143,7 +143,8 @@ public final class MisbehavingProvider: HTTPResponder, HTTPTransport {
         if faults.contains(.html) {
             return .html("<!doctype html><title>Proxy error</title>", policy: "default-src 'none'")
         }
-        switch request.path {
+        // The issuer may have a path of its own.
+        switch request.url.dropFirst(issuer.count).prefix(while: { $0 != "?" }) {
         case "/.well-known/openid-configuration": return .json(discovery(faults))
         case "/jwks":
             if faults.contains(.keysDown) {

@@ -18,7 +18,10 @@ package struct Property: Sendable {
         Property("upstream-head", UpstreamHeadProperty.check), Property("jws", JWSProperty.check),
         Property("signing", SigningProperty.check), Property("jwks", KeySetProperty.check),
         Property("claims", ClaimsProperty.check), Property("json", JSONProperty.check),
-        Property("cookie", CookieProperty.check), Property("script", ScriptProperty.check),
+        Property("cookie", CookieProperty.check), Property("deep-link", DeepLinkProperty.check),
+        Property("web-url", WebURLProperty.check), Property("form-fields", FormFieldsProperty.check),
+        Property("bridge", BridgeProperty.check), Property("passphrase", PassphraseProperty.check),
+        Property("script", ScriptProperty.check), Property("tar", TarProperty.check),
     ]
 }
 

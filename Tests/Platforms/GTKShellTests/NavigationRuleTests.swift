@@ -25,6 +25,24 @@
         }
 
         @Test(
+            "The bridge hears the app's own page alone, and while it is shown",
+            arguments: [
+                ("https://app.example.test/", UInt64(1), true, true), ("https://app.example.test/", 0, true, false),
+                ("https://app.example.test/", 1, false, false), ("https://evil.test/", 1, true, false),
+                ("about:blank", 1, true, false), ("", 1, true, false),
+            ])
+        func heard(_ uri: String, _ load: UInt64, _ shown: Bool, _ heard: Bool) {
+            #expect(rule.hears(uri, load: load, isOwnPageShown: shown) == heard)
+        }
+
+        @Test(
+            "A reply or an event meets the load that it was meant for, or none",
+            arguments: [(UInt64(1), UInt64(1), true), (1, 2, false), (2, 1, false), (0, 0, false), (0, 1, false)])
+        func load(_ meant: UInt64, _ shown: UInt64, _ meets: Bool) {
+            #expect(NavigationRule.isCurrent(meant, shown: shown) == meets)
+        }
+
+        @Test(
             "Elsewhere opens outside after a person's action only",
             arguments: ["https://example.org/", "http://example.org/", "mailto:a@example.org", "tel:112"])
         func external(_ uri: String) {

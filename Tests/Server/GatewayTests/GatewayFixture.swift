@@ -26,11 +26,13 @@ final class GatewayFixture: Sendable {
 
     init(
         random seed: UInt64 = 11, bundle: StaticBundle? = nil, algorithm: SignatureAlgorithm = .es256,
-        configure: (inout GatewayConfiguration) throws -> Void = { _ in }
+        issuer: String = "http://idp.test", clientID: String = "messages",
+        configure: (inout GatewayConfiguration) throws -> Void = { _ in },
+        between: (MisbehavingProvider) -> any HTTPTransport = { $0 }
     ) async throws {
         let time = ManualTime()
         self.time = time
-        provider = try MisbehavingProvider(algorithm: algorithm, time: time)
+        provider = try MisbehavingProvider(issuer: issuer, clientID: clientID, algorithm: algorithm, time: time)
         database = try await TestDatabase.make(time: time)
         var oidc = OIDCConfiguration(
             issuer: provider.issuer, clientID: provider.clientID, clientSecret: provider.clientSecret)
@@ -45,7 +47,8 @@ final class GatewayFixture: Sendable {
             configuration,
             Gateway.Parts(
                 database: database, sealing: SealingKey(random: random), identityKey: try .generate(.es256),
-                providerTransport: provider, upstreamTransport: upstream, bundle: bundle, time: time, random: random,
+                providerTransport: between(provider), upstreamTransport: upstream, bundle: bundle, time: time,
+                random: random,
                 log: Log(label: "gateway", time: time, sink: sink)))
         try await gateway.prepare()
     }

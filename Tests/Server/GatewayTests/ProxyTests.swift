@@ -101,6 +101,27 @@ import Testing
     }
 
     @Test(
+        "the upstream cannot have our cookies deleted by Clear-Site-Data",
+        arguments: [
+            (["\"cookies\""], nil), (["\"*\""], nil), (["\"cache\", \"cookies\""], "\"cache\""),
+            (["\"cookies\"", "\"storage\",\"cache\""], "\"storage\", \"cache\""), (["cookies"], nil),
+            (["\"Cookies\""], nil), (["\"executionContexts\""], "\"executionContexts\""), ([""], nil),
+        ] as [([String], String?)])
+    func clearSiteData(sent: [String], passed: String?) async throws {
+        let fixture = try await GatewayFixture { $0.upstream?.anonymousPrefixes = ["/api/public/"] }
+        fixture.upstream.answer { _ in
+            var response = HTTPResponse.json([:])
+            for value in sent { response.fields.append("Clear-Site-Data", value) }
+            return response
+        }
+        let browser = try await fixture.signedInBrowser()
+        for path in ["/api/x", "/api/public/x"] {
+            let answer = try await browser.send(.get, path)
+            #expect(answer.fields.values("Clear-Site-Data") == (passed.map { [$0] } ?? []))
+        }
+    }
+
+    @Test(
         "CSRF: an unsafe request needs the token or exactly our origin",
         arguments: [
             ([:], 403), (["Origin": "http://gateway.test"], 200), (["Origin": "https://gateway.test"], 403),

@@ -76,15 +76,31 @@ import Testing
 
     @Test("HO-7: with the provider down the person is signed out here and told about the rest")
     func providerDown() async throws {
-        let fixture = try await GatewayFixture()
-        let browser = fixture.browser()
-        let (app, _) = try await fixture.signedInApp(browser: browser)
-        fixture.time.advance(by: .seconds(3601))
-        fixture.provider.faults = [.down]
-        let web = try await fixture.browser(through: fixture.provider).send(.get, logout)
-        #expect(try await web.text().contains("still be signed in"))
-        fixture.provider.faults = []
-        #expect(try await app.send(.get, "/api/v1.0/users/me/").status == .ok)
+        let pair = try await GatewayPair()
+        let web = try await pair.signedIn(pair.first)
+        let browser = pair.browser(pair.first)
+        let page = try await browser.follow(
+            "/api/v1.0/authenticate/?mobile_scheme=stmessages&code_challenge=\(PKCEPair.challenge)")
+        let app = pair.browser(pair.first, address: "198.51.100.7")
+        let token = try #require(try await page.link()["token"])
+        #expect(try await app.exchange(token: token, verifier: PKCEPair.verifier).status == .ok)
+        let untouched = try await pair.signedIn(pair.first)
+        // The second process has not asked the provider for anything yet, and cannot now.
+        pair.provider.faults = [.down]
+        for (leaver, query) in [(web, ""), (browser, "?mobile_scheme=stmessages")] {
+            let elsewhere = pair.browser(pair.second)
+            elsewhere.cookies = leaver.cookies
+            let answer = try await elsewhere.send(.get, logout + query)
+            #expect(answer.status == .ok)
+            #expect(try await answer.text().contains("still be signed in"))
+        }
+        pair.provider.faults = []
+        // Both had kept their cookies: it is the session that is over.
+        for client in [web, app] {
+            #expect(client.cookies["sessionid"] != nil)
+            #expect(try await client.send(.get, "/api/v1.0/users/me/").status == .unauthorized)
+        }
+        #expect(try await untouched.send(.get, "/api/v1.0/users/me/").status == .ok)
     }
 
     @Test("HO-7: the safety net ends the session with its CSRF token, and is idempotent")

@@ -41,6 +41,40 @@ struct AuthorizationTests {
         #expect((answer.status == .badRequest) == !passes)
     }
 
+    @Test("PV-1, HO-7: an address or a client with a Kelvin sign is not the registered one with a K")
+    func kelvinSign() async throws {
+        let world = try await ProviderWorld {
+            var kiosk = ProviderClient(
+                id: "Kiosk", secret: "kiosk-secret-1", name: "Kiosk", redirectURIs: ["https://kiosk.test/K"])
+            kiosk.postLogoutRedirectURIs = ["https://kiosk.test/K"]
+            $0.clients.append(kiosk)
+        }
+        for (client, place, passes) in [
+            ("Kiosk", "https://kiosk.test/K", true), ("Kiosk", "https://kiosk.test/\u{212A}", false),
+            ("\u{212A}iosk", "https://kiosk.test/K", false),
+        ] {
+            let browser = world.browser()
+            let answer = try await browser.authorize(["client_id": client, "redirect_uri": place])
+            #expect(answer.isForm == passes)
+            #expect((answer.status == .badRequest) == !passes)
+            let query: FormFields = ["client_id": client, "post_logout_redirect_uri": place]
+            let logout = try await browser.get("/logout?" + query.encoded)
+            #expect((logout.status == .badRequest) == !passes)
+        }
+    }
+
+    @Test("PV-1: a code is redeemed for exactly the address that it went to, also where Swift sees none different")
+    func kelvinCode() async throws {
+        let world = try await ProviderWorld { $0.clients[0].redirectURIs.append("https://messages.test/K") }
+        for (place, status) in [
+            ("https://messages.test/\u{212A}", HTTPStatus.badRequest), ("https://messages.test/K", .ok),
+        ] {
+            let answer = try await world.browser().signIn(["redirect_uri": "https://messages.test/K"])
+            let code = try #require(answer.member("code"))
+            #expect(try await world.redeem(code, ["redirect_uri": place]).status == status)
+        }
+    }
+
     @Test("PV-1: an unknown or doubled client gets a page")
     func unknownClient() async throws {
         let browser = try await ProviderWorld().browser()
@@ -118,6 +152,18 @@ struct AuthorizationTests {
         #expect(world.sink.events.contains("authorize.silent"))
         #expect(try await browser.authorize(["prompt": "none"]).member("code") != nil)
         #expect(try await world.browser().authorize().isForm)
+    }
+
+    @Test("PV-2: the session's cookie is found beside any other, cut by bytes as browsers join them")
+    func cookieBesideOthers() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        _ = try await browser.signIn()
+        let token = try #require(browser.cookies["nacre_idp"])
+        for before in ["x=\u{600};", "x=1;\u{301}y=2; ", "nacre_idp ", ""] {
+            let answer = try await world.browser().authorize([:], ["Cookie": "\(before)nacre_idp=\(token)"])
+            #expect((answer.member("code") != nil) == (before != "nacre_idp "), "\(before)")
+        }
     }
 
     @Test("PV-2: prompt=login and select_account show the form in spite of the session; auth_time moves")

@@ -1,11 +1,13 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreCrypto
 import NacreHTTP
 import NacreJOSE
-import NacreProvider
 import NacreTesting
 import Testing
+
+@testable import NacreProvider
 
 @Suite("PV-1: signing keys") struct KeyRotationTests {
     private static let secret = [UInt8](repeating: 7, count: 32)
@@ -68,6 +70,20 @@ import Testing
         #expect(try await hintStatus(world, first) == 400)
     }
 
+    @Test("PV-1: a theft that is reported while a planned key is being made still withdraws the stolen one")
+    func compromisedMeanwhile() async throws {
+        let world = try await node()
+        let old = try keyID(try await tokens(world))
+        let provider = world.provider
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { try await provider.rotateKeys(.planned) } }
+            group.addTask { try await provider.rotateKeys(.compromised) }
+            try await group.waitForAll()
+        }
+        #expect(try await !published(world).contains(old))
+        #expect(try keyID(try await tokens(world)) != old)
+    }
+
     @Test(
         "PV-1: keys rotated by another process are seen within half a minute",
         arguments: [KeyRotation.planned, .compromised])
@@ -84,6 +100,16 @@ import Testing
         world.time.advance(by: .seconds(600))
         let new = try keyID(try await tokens(world))
         #expect(new != old && seen.contains(new))
+    }
+
+    @Test("PV-1: of two processes that both know no key of an algorithm, one makes the first, and both sign with it")
+    func first() async throws {
+        let world = try await node()
+        let other = try await node(world)
+        // What each read at its start is not old enough to be read again.
+        let made = try await world.provider.core.keys.signer(.edDSA).id
+        #expect(try await other.provider.core.keys.signer(.edDSA).id == made)
+        #expect(try await published(other).count == 2)
     }
 
     @Test("PV-1: a key that is ninety days old is followed by itself, by one new key however many processes notice")

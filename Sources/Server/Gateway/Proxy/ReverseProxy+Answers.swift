@@ -11,6 +11,7 @@ extension ReverseProxy {
         response.upgrade = nil
         response.fields.removeHopByHop()
         response.fields.removeAll { $0.hasPrefix("x-nacre-") }
+        clear(&response.fields)
         let set = response.fields.values("Set-Cookie")
         if !set.isEmpty {
             response.fields["Set-Cookie"] = nil
@@ -21,6 +22,23 @@ extension ReverseProxy {
             if let place = response.fields[name] { response.fields[name] = rule.rewritten(place) }
         }
         return response
+    }
+
+    private static let harmlessClearings: Set<String> = [
+        "\"cache\"", "\"storage\"", "\"executionContexts\"", "\"clientHints\"", "\"prefetchCache\"",
+        "\"prerenderCache\"",
+    ]
+
+    /// What of `Clear-Site-Data` may pass: cookies are all of the origin's, the session's and the open round trips'
+    /// among them, so the upstream may not have them deleted; nor by `"*"`, nor by a member that is not known yet.
+    private func clear(_ fields: inout HTTPFields) {
+        let values = fields.values("Clear-Site-Data")
+        guard !values.isEmpty else { return }
+        var kept: [String] = []
+        for member in values.flatMap({ $0.split(separator: ",") }).map({ String($0.trimmingSpaces()) }) {
+            if Self.harmlessClearings.contains(member) { kept.append(member) }  // guard: clear-site-data
+        }
+        fields["Clear-Site-Data"] = kept.isEmpty ? nil : kept.joined(separator: ", ")
     }
 
     static var tooLarge: HTTPResponse {

@@ -16,7 +16,9 @@ package struct OIDCMethod: AuthenticationMethod {
     package var name: String { Self.name }
 
     package func revalidate(_ session: Session) async -> Revalidation {
-        guard session.issuer == party.configuration.issuer else { return .refused(reason: "issuer_changed") }
+        guard areIdentical(session.issuer, party.configuration.issuer) else {
+            return .refused(reason: "issuer_changed")
+        }
         guard let refreshToken = session.secrets.refreshToken else { return .refused(reason: "no_refresh_token") }
         do {
             return .renewed(try await renewed(session, refreshToken))

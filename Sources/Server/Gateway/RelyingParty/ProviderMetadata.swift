@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreJOSE
 
 /// What a provider says of itself (OpenID Connect Discovery section 3), as far as the gateway needs it.
 struct ProviderMetadata: Sendable {
@@ -19,7 +20,7 @@ struct ProviderMetadata: Sendable {
     /// - Throws: `oidc.issuer_mismatch` when it is another issuer's, `oidc.discovery` when a needed member is missing.
     init(_ value: JSONValue, issuer: String) throws(NacreError) {
         let stated = value["issuer"]?.string ?? ""
-        guard stated == issuer else {  // guard: discovery-issuer
+        guard areIdentical(stated, issuer) else {  // guard: discovery-issuer
             throw NacreError(
                 "oidc.issuer_mismatch",
                 "The identity provider calls itself \"\(Redaction.url(String(stated.prefix(200))))\", not \"\(issuer)\"; "

@@ -76,7 +76,8 @@ extension RelyingParty {
             }
             let value = try await userInfo(answer, endpoint, metadata)
             // Core section 5.3.2: without this, one person's tokens could be joined with another's profile.
-            guard let subject = value["sub"]?.string, subject == claims.subject else {  // guard: userinfo-subject
+            // guard: userinfo-subject
+            guard let subject = value["sub"]?.string, areIdentical(subject, claims.subject) else {
                 throw NacreError("oidc.userinfo_subject", "The identity provider sent the profile of somebody else.")
             }
             members.merge(value.object ?? [:]) { _, new in new }
@@ -92,9 +93,11 @@ extension RelyingParty {
         try checkAlgorithm(jws.header)
         let key = try await verifier(metadata).verificationKey(for: jws.header)
         let claims = try JWTClaims(parsing: jws.verifiedPayload(with: key))
-        guard claims.issuer == nil || claims.issuer == configuration.issuer,
-            claims.audience.isEmpty || claims.audience.contains(configuration.clientID)
-        else { throw NacreError("oidc.userinfo", "The identity provider sent a profile for another client.") }
+        let isFromThem = claims.issuer == nil || areIdentical(claims.issuer, configuration.issuer)
+        let isForUs = claims.audience.isEmpty || claims.audience.contains { areIdentical($0, configuration.clientID) }
+        guard isFromThem, isForUs else {  // guard: userinfo-audience
+            throw NacreError("oidc.userinfo", "The identity provider sent a profile for another client.")
+        }
         return .object(claims.members)
     }
 }

@@ -95,7 +95,7 @@ package actor RelyingParty {
     /// Whether the answer's `iss` parameter is this provider's (RFC 9207): a mix-up of providers ends here.
     nonisolated func accepts(responseIssuer: String?) async throws -> Bool {
         guard let responseIssuer else { return try await !metadata().sendsIssuer }  // guard: response-issuer-missing
-        return responseIssuer == configuration.issuer  // guard: response-issuer
+        return areIdentical(responseIssuer, configuration.issuer)  // guard: response-issuer
     }
 
     /// The person who signed in, for the `code` of the callback.

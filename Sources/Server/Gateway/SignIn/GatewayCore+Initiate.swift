@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacreJOSE
 import NacreRouting
 
 extension GatewayCore {
@@ -52,7 +53,7 @@ extension GatewayCore {
         for name in ["iss", "login_hint", "target_link_uri"] where fields.values(name).count > 1 {
             throw fault("\(name) stands twice")
         }
-        guard fields["iss"] == configuration.oidc.issuer else {  // guard: initiate-issuer
+        guard areIdentical(fields["iss"], configuration.oidc.issuer) else {  // guard: initiate-issuer
             throw fault("it names another sign-in service than ours")
         }
         let hint = fields["login_hint"].flatMap { $0.isEmpty ? nil : $0 }

@@ -20,7 +20,9 @@ struct RoundTripCookies: Sendable {
     /// The cookie of the round trip that goes under `state`.
     ///
     /// Its name tells only what the address of the callback tells as well; the secret is its value.
-    func cookie(_ state: String) -> SessionCookie { named(prefix + Hex.encode(SHA256.hash(state).prefix(8))) }
+    func cookie(_ state: String) -> SessionCookie {
+        named(prefix + Hex.encode(SHA256.hash(state).prefix(8)))  // guard: round-trip-name
+    }
 
     private func isWellFormed(_ name: String) -> Bool {
         guard name.hasPrefix(prefix), name.utf8.count == prefix.utf8.count + 16 else { return false }

@@ -60,7 +60,8 @@ struct LogoutEndpoint: Sendable {
         }
         if let address = fields["post_logout_redirect_uri"] {
             guard let client else { return nil }
-            let isRegistered = client.postLogoutRedirectURIs.contains(address)  // guard: provider-logout-redirect
+            // guard: provider-logout-redirect
+            let isRegistered = client.postLogoutRedirectURIs.contains { areIdentical($0, address) }
             guard isRegistered else { return nil }
             result.redirect = AuthorizationAnswer(client: client, redirectURI: address, state: fields["state"])
         }

@@ -49,12 +49,12 @@ struct TokenEndpoint: Sendable {
     /// The client, proved by exactly one method; a public one by its name alone.
     private func authenticate(_ request: HTTPRequest, _ form: FormFields) -> ProviderClient? {
         if let header = request.fields["Authorization"] {
-            let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-            guard parts.count == 2, parts[0].lowercased() == "basic", form["client_secret"] == nil,
+            let parts = header.parts(at: " ")
+            guard parts.count == 2, equalNames(parts[0], "basic"), form["client_secret"] == nil,
                 let bytes = Base64.decode(parts[1]), let text = String(validating: bytes, as: UTF8.self),
-                let colon = text.firstIndex(of: ":"),
-                let id = PercentEncoding.decode(text[..<colon], plusIsSpace: true),
-                let secret = PercentEncoding.decode(text[text.index(after: colon)...], plusIsSpace: true),
+                case let halves = text.parts(at: ":", most: 2, keepingEmpty: true), halves.count == 2,
+                let id = PercentEncoding.decode(halves[0], plusIsSpace: true),
+                let secret = PercentEncoding.decode(halves[1], plusIsSpace: true),
                 form["client_id"] ?? id == id
             else { return nil }
             return core.configuration.client(id).flatMap { isRight(secret, for: $0) ? $0 : nil }
@@ -75,7 +75,8 @@ struct TokenEndpoint: Sendable {
         let (id, redirect, verifier) = (client.id, form["redirect_uri"], form["code_verifier"])
         return try await core.store.redeem(code: form["code"] ?? "", tokens: tokens, now: now) {
             grant, registered, challenge in
-            guard grant.clientID == id, registered == redirect else { return false }  // guard: provider-code-binding
+            // guard: provider-code-binding
+            guard grant.clientID == id, areIdentical(registered, redirect) else { return false }
             // A verifier without a challenge is refused too: it may be an attacker's downgrade (RFC 9700 section 2.1.1).
             guard let challenge else { return verifier == nil }
             guard let verifier, (43...128).contains(verifier.utf8.count) else { return false }

@@ -5,16 +5,16 @@ import NacreCore
 import NacreCrypto
 
 /// Reads and writes plain files in a tar archive (POSIX ustar; sizes beyond 8 GB as GNU tar writes them). Blocks.
-enum TarArchive {
-    static let block = 512
+package enum TarArchive {
+    package static let block = 512
     private static let chunk = 1 << 20
 
     /// A file in an archive.
-    struct Entry: Sendable, Equatable {
-        let name: String
-        let size: UInt64
+    package struct Entry: Sendable, Equatable {
+        package let name: String
+        package let size: UInt64
         /// SHA-256 of its content, in hexadecimal.
-        let digest: String
+        package let digest: String
     }
 
     /// Whether a name may stand in an archive of ours: one part, nothing hidden, nothing that leads elsewhere.
@@ -107,7 +107,7 @@ enum TarArchive {
     /// Goes through the archive; `body` gets each entry's name and may answer a path to write its content to.
     ///
     /// - Throws: `backup.damaged` for anything that we would not have written.
-    static func read(_ path: String, _ body: (String) throws -> String?) throws -> [Entry] {
+    package static func read(_ path: String, _ body: (String) throws -> String?) throws -> [Entry] {
         let archive = try FileHandle(forReadingFrom: URL(filePath: path))
         defer { try? archive.close() }
         var entries: [Entry] = []
