@@ -3,6 +3,7 @@
 import NacreCore
 import NacreHTTP
 import NacreSignIn
+import NacreTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct AppLogTests {
