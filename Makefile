@@ -16,7 +16,7 @@ demo: setup  ## the Messages example: a window, or the whole journey by itself w
 test: setup  ## everything CI runs
 	scripts/test
 
-test-peers: setup  ## the journeys against third-party identity providers, and the whole sabotage list
+test-peers: setup  ## the journeys against third-party identity providers, real bundles, and the whole sabotage list
 	scripts/test-peers
 
 conformance: setup  ## the named OpenID relying-party cases, one a line

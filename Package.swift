@@ -81,7 +81,9 @@ let appHalf: [Target] =
         ["NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreListener", "NacreCrypto", "COpenSSL", "CLinux"])
     + module(
         "Plugins", in: "App",
-        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite"])
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreBridge", "NacreSQLite", "CLinux"])
+    + module(
+        "Project", in: "App", ["NacreCore", "NacreHTTP", "NacrePorts", "NacrePage"], tests: ["NacreApp"])
     + module(
         "App", in: "App",
         [
@@ -92,21 +94,24 @@ let appHalf: [Target] =
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])
+    + module(
+        "Keys", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        tests: ["NacreDatabaseTesting"])
     + module("Limits", in: "Server", ["NacreCore", "NacreCrypto", "NacreDatabase"], tests: ["NacreDatabaseTesting"])
     + module(
-        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase"],
+        "Sessions", in: "Server", ["NacreCore", "NacreCrypto", "NacreJOSE", "NacreDatabase", "NacreKeys"],
         tests: ["NacreDatabaseTesting"])
     + module(
         "Gateway", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits", "NacreSessions",
+            "NacreKeys", "NacreLimits", "NacreSessions",
         ], tests: ["NacreDatabaseTesting"], resources: [.embedInCode("OpenAPI/openapi.json")])
     + module(
         "Provider", in: "Server",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
-            "NacreLimits",
+            "NacreKeys", "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Server", in: "Server",
@@ -134,18 +139,25 @@ let platforms: [Target] =
         ])
 
 let commands: [Target] = [
+    // What the programs share: signals and the terminal.
+    .target(
+        name: "NacreCommands", dependencies: ["NacreCore"], path: "Sources/Commands/NacreCommands",
+        swiftSettings: strict),
     .executableTarget(
         name: "nacre",
         dependencies: [
-            "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp", "NacreSecrets", "NacrePage",
-            "NacrePlugins",
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
+            "NacreSecrets", "NacrePage",
+            "NacrePlugins", "NacreProject",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
         path: "Sources/Commands/nacre", swiftSettings: strict),
     .executableTarget(
         name: "nacre-demo",
-        dependencies: ["NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend"],
+        dependencies: [
+            "NacreCommands", "NacreCore", "NacreHTTP", "NacreJOSE", "NacreCurl", "NacreListener", "MessagesBackend",
+        ],
         path: "Sources/Commands/nacre-demo", swiftSettings: strict),
 ]
 
@@ -207,7 +219,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer",
+                "NacreSecrets", "NacreServer", "NacreProject",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(

@@ -95,6 +95,7 @@ def ours(desktop, upstream, kept):
     settings["data"] = str(servers.data)
     settings["upstream"] = {"origin": f"http://127.0.0.1:{upstream}", "anonymous": ["/api/open/"], "maximumLive": 8192,
                             "keepAlive": 64 if kept else 0}
+    settings["limits"] = {"connectionsPerClient": 0}  # 2,000 streams come from one address
     path = desktop.root / f"nacre-{servers.gateway_port}.json"
     path.write_text(json.dumps(settings))
     process = desktop.spawn(f"gateway-{servers.gateway_port}", [BINARIES / "nacre", "serve", "--config", path],

@@ -43,6 +43,13 @@ private func fixture(_ name: String) throws -> [UInt8] {
         #expect(foreign.environment == "development")
     }
 
+    @Test(
+        "SE-3: a refusal's code is the one both halves know",
+        arguments: [("session-absent", SessionRefusal.absent), ("session-ended", SessionRefusal.ended)])
+    func refusal(name: String, code: String) throws {
+        #expect(try JSONParser.parse(fixture(name))["code"]?.string == code)
+    }
+
     @Test("SE-3: the profile is read and written as in the fixture")
     func profile() throws {
         let message = try UserProfile(body: fixture("user-profile"))

@@ -31,6 +31,11 @@ class App:
         self.process = None
         self._page = None
 
+    def use_page(self, name):
+        """A page of the journeys' own (Tests/Journeys/NAME) in the example's place."""
+        shutil.rmtree(self.folder / "web")
+        shutil.copytree(ROOT / "Tests" / "Journeys" / name, self.folder / "web")
+
     def start(self, *options, wait=True):
         self._forget_page()
         self.process = self.desktop.spawn(

@@ -69,6 +69,8 @@ def tell(report, folder, url):
         password = urllib.parse.urlsplit(url).password
         used = (folder / "arguments").read_text()
         report.see("the password is on no command line", "pg_dump" in used and password and password not in used)
+        report.see("the tools connect with the server's own parameters, and never ask for a password",
+                   "--no-password" in used and "keepalives_idle=" in used)
         admin("users", "remove", "pia")
         report.see("a person is removed", "pia" not in names())
         refused = admin("restore", archive)
@@ -77,6 +79,18 @@ def tell(report, folder, url):
     finally:
         server.terminate()
         server.wait(20)
+    files = os.environ | {"NACRE_ENV": "development", "NACRE_DATA": str(folder / "files")}
+    admin("migrate", environment=files)
+    tables = folder / "files" / "gateway.sqlite"
+    size = tables.stat().st_size
+    other = admin("restore", archive, "--force", environment=files)
+    report.see("a dump does not go beside SQLite files, which stay as they are", other.returncode == 1
+               and "PostgreSQL" in other.stderr and "NACRE_DATABASE" in other.stderr and tables.stat().st_size == size,
+               other.stderr.strip())
+    admin("backup", folder / "files.tar", environment=files)
+    other = admin("restore", folder / "files.tar", "--force")
+    report.see("nor SQLite files beside a PostgreSQL database", other.returncode == 1 and "SQLite" in other.stderr
+               and json.loads(admin("users").stdout)["accounts"], other.stderr.strip())
     restored = admin("restore", archive)
     report.see("the restore brings the person back", restored.returncode == 0 and "pia" in names(), restored.stderr.strip())
     kept = pathlib.Path(json.loads(restored.stdout)["kept"])

@@ -24,22 +24,11 @@ from desktop import Desktop, free_port  # noqa: E402
 from report import Failed, run, until  # noqa: E402
 from servers import Servers, answers  # noqa: E402
 from sessions import cookie_of, submit, visitor  # noqa: E402
+from venvs import venv  # noqa: E402
 from web import nginx  # noqa: E402
 
-VENV = ROOT / ".venv-upstream"
 GIGABYTE = 1 << 30
 PIECE = hashlib.sha256(b"piece").digest() * 8192
-
-
-def venv():
-    wanted = ROOT / "Tests" / "Peers" / "upstream-requirements.txt"
-    stamp = VENV / "requirements.stamp"
-    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        print("upstream: making the Python venv .venv-upstream", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "-r", wanted], check=True)
-        shutil.copy(wanted, stamp)
-    return VENV / "bin"
 
 
 def snippet(language):
@@ -55,7 +44,7 @@ def start_django(desktop, port, origin):
     environment = {"NACRE_GATEWAY": origin, "NACRE_AUDIENCE": f"http://127.0.0.1:{port}", "UPSTREAM_FOLDER": str(folder),
                    "UPSTREAM_PORT": str(port), "PYTHONPATH": f"{folder}:{ROOT / 'Tests' / 'Peers'}"}
     process = desktop.spawn("django", [
-        venv() / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
+        venv("upstream", "upstream-requirements.txt") / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
         "--no-access-log"], env=environment, cwd=folder)
     if not until(lambda: answers(f"http://127.0.0.1:{port}/api/public/ready"), 30):
         raise Failed("Django did not become ready: " + process.log.read_text()[-2000:])

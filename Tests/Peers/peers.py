@@ -17,21 +17,9 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Journeys"))
 from desktop import free_port  # noqa: E402
 from report import ROOT, Failed, until  # noqa: E402
+from venvs import venv  # noqa: E402
 
-VENV = ROOT / ".venv-peers"
 USER, PASSWORD = "alice", "alice-password-1"
-
-
-def venv():
-    """The peers' own Python venv; made once, says so."""
-    wanted = ROOT / "Tests" / "Peers" / "peers-requirements.txt"
-    stamp = VENV / "requirements.stamp"
-    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        print("peers: making the Python venv .venv-peers (some 300 MB)", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "-r", wanted], check=True)
-        shutil.copy(wanted, stamp)
-    return VENV / "bin"
 
 
 def ready(issuer):
@@ -53,7 +41,7 @@ class Peer:
         """Nothing is in between."""
 
     def __init__(self, desktop):
-        self.desktop, self.port, self.bin = desktop, free_port(), venv()
+        self.desktop, self.port, self.bin = desktop, free_port(), venv("peers", "peers-requirements.txt", " (some 300 MB)")
         self.folder = desktop.root / type(self).__name__.lower()
         self.folder.mkdir()
 

@@ -68,17 +68,11 @@ struct PageChannelWorld: Sendable {
         let world = PageChannelWorld(
             channel: channel, endpoint: try await channel.start(), upstreamPort: port, authority: authority, log: log,
             clients: try EventLoops())
-        let result: Result<Void, any Error>
-        do {
-            try await body(world)
-            result = .success(())
-        } catch {
-            result = .failure(error)
+        try await ending(after: { try await body(world) }) {
+            await channel.stop(grace: .milliseconds(200))
+            await upstream.stop(grace: .milliseconds(100))
+            world.clients.stop()
         }
-        await channel.stop(grace: .milliseconds(200))
-        await upstream.stop(grace: .milliseconds(100))
-        world.clients.stop()
-        try result.get()
         #expect(!log.text.contains(world.endpoint.secret), "the secret is in the log")
     }
 

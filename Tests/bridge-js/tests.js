@@ -19,7 +19,8 @@ const C = window.Capacitor;
 
 const tests = {
   "the surface is there before the first script of the page": () => {
-    equal(window.seenAtFirstScript, { capacitor: true, nacre: true, native: true, platform: "linux", state: "signedIn" });
+    equal(window.seenAtFirstScript, { capacitor: true, nacre: true, native: true, platform: "linux", state: "signedIn",
+      touch: true, top: "47px" });
   },
   "NB-9: platform, native, server URL, file sources": () => {
     equal(C.getPlatform(), "linux");
@@ -125,6 +126,33 @@ const tests = {
     C.triggerEvent("pause", "document", { a: 1 });
     C.triggerEvent("keyboardDidShow", "window", { keyboardHeight: 9 });
     equal(seen, [["document", 1], ["window", 9]]);
+  },
+  "SH-5, SH-9: insets and keyboard are variables of the root, live": () => {
+    const root = document.documentElement;
+    document.body ?? root.append(document.createElement("body"));
+    const read = () => ["top", "right", "bottom", "left"].map((side) => getComputedStyle(root).getPropertyValue(`--safe-${side}`));
+    equal(read(), ["47px", "0px", "34px", "0px"]);
+    equal(getComputedStyle(root).getPropertyValue("--safe-area-inset-bottom"), "34px");
+    const subscription = native.calls("Nacre").find((call) => call.message.options.eventName === "surface").message;
+    const surface = (data) => native.event({ callbackId: subscription.callbackId, save: true, success: true, data });
+    surface({ top: 0, right: 1, bottom: 0, left: 2.5, keyboard: 300, resize: "none", covered: 300 });
+    equal(read(), ["0px", "1px", "0px", "2.5px"]);
+    equal(getComputedStyle(root).getPropertyValue("--keyboard"), "300px");
+    equal(document.body.style.height, "");
+    surface({ top: 0, right: 0, bottom: 0, left: 0, keyboard: 0, resize: "body", covered: 300 });
+    equal(document.body.style.height, "calc(100% - 300px)");
+    surface({ top: 0, right: 0, bottom: 0, left: 0, keyboard: 0, resize: "body", covered: 0 });
+    equal(document.body.style.height, "");
+  },
+  "the app fires events of document and window, as Capacitor's keyboard does": () => {
+    const seen = [];
+    window.addEventListener("keyboardWillShow", (event) => seen.push(event.keyboardHeight));
+    document.addEventListener("resume", () => seen.push("resume"));
+    const subscription = native.calls("Nacre").find((call) => call.message.options.eventName === "trigger").message;
+    const trigger = (data) => native.event({ callbackId: subscription.callbackId, save: true, success: true, data });
+    trigger({ name: "keyboardWillShow", target: "window", data: { keyboardHeight: 300 } });
+    trigger({ name: "resume", target: "document", data: {} });
+    equal(seen, [300, "resume"]);
   },
   "deviceready fires at once": async () => {
     await new Promise((resolve) => document.addEventListener("deviceready", resolve));

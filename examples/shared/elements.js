@@ -114,7 +114,7 @@ export function openSheet({ label, labelledBy, kind = "dialog", className = "", 
     dialog.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key !== "Tab") return;
-      const stops = [...dialog.querySelectorAll("a[href], button:not(:disabled), input:not(:disabled), [tabindex='0']")].filter(
+      const stops = [...dialog.querySelectorAll("a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, iframe, audio[controls], video[controls], [tabindex='0']")].filter(
         (stop) => stop.offsetParent !== null,
       );
       const edge = event.shiftKey ? stops[0] : stops.at(-1);

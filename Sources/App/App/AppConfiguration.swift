@@ -35,11 +35,17 @@ public struct AppConfiguration: Sendable {
     public var api: Origin
     /// `api.media`: path prefixes whose pictures, sounds and films any frame may show (NB-12). Default none.
     public var media: [String]
+    /// `api.authorities`: a PEM file beside `nacre.json` of authorities, a company's own say, that are believed for the API
+    /// in addition to the system's. Example: `company-ca.pem`. Default none.
+    public var authorities: String?
     /// `NACRE_API_CA_FILE`: a PEM file of authorities to believe for the API instead of the system's, for a test server's
     /// own certificate. In development only. Default none.
     public var apiAuthorities: String?
     /// `signIn.kind`: `handoff`, the sign-in through the system browser (HO-1). Default `handoff`.
     public var signIn: SignInKind
+    /// `signIn.clearWebData`: whether the page's web storage is cleared at sign-out, for bundles that keep something of the
+    /// person there (SE-1). Default false.
+    public var clearsWebData: Bool
 
     /// Whether development's liberties hold: cleartext, a development server, the web inspector.
     public var isDevelopment: Bool
@@ -120,6 +126,10 @@ extension AppConfiguration {
         guard media.allSatisfy({ $0.hasPrefix("/") }) else {
             throw api.fault("media", "must hold paths such as /media/.")
         }
+        authorities = try api.string("authorities")
+        if let authorities, authorities.hasPrefix("/") || authorities.split(separator: "/").contains("..") {
+            throw api.fault("authorities", "must be a PEM file beside \(file), such as \"company-ca.pem\".")
+        }
         // Kept by the app in every case (NB-3); said in the file for the bundle's other shells.
         _ = try api.string("csrf")
         try api.finish()
@@ -131,6 +141,7 @@ extension AppConfiguration {
             throw signIn.fault("kind", "must be \"handoff\", not \"\(kind)\".")
         }
         self.signIn = known
+        clearsWebData = try signIn.bool("clearWebData") ?? false
         try signIn.finish()
         // Read by the parts of the toolkit that own them.
         _ = top.value("updates")

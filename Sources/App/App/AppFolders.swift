@@ -10,6 +10,8 @@ package struct AppFolders: Sendable {
     package let web: String
     /// What may be deleted at any time.
     package let cache: String
+    /// What the page keeps as files.
+    package let files: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
@@ -29,7 +31,8 @@ package struct AppFolders: Sendable {
         let data = try base("XDG_DATA_HOME", ".local/share") + "/" + id
         state = data + "/state"
         web = data + "/web"
+        files = data + "/files"
         cache = try base("XDG_CACHE_HOME", ".cache") + "/" + id
-        for folder in [data, state, web, cache] { try PrivateFile.makeFolder(folder) }
+        for folder in [data, state, web, files, cache] { try PrivateFile.makeFolder(folder) }
     }
 }

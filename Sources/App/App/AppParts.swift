@@ -18,8 +18,9 @@ struct AppParts: Sendable {
     let links: LinkDispatcher
     let holds: AttemptHolds
     let bridge: Bridge
-    let app: AppPlugin
-    let plugins: [any BridgePlugin]
+    let plugins: StandardPlugins
+    let surface: PageSurface
+    let files: FileRoots
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
@@ -36,23 +37,21 @@ struct AppParts: Sendable {
             try? await disk.run { kind.keep(note: note) }
         }
         let endpoints = SessionEndpoints(origin: configuration.api)
+        let attempts = try await SQLiteAttemptStore(SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
         let session = AppSession(
-            endpoints: endpoints, transport: platform.transport, store: secrets, time: platform.time,
+            endpoints: endpoints, transport: platform.transport, store: secrets, mark: attempts, time: platform.time,
             log: platform.log.labelled("session"))
         let relay = BridgeEventsRelay()
-        let app = AppPlugin(
-            facts: AppFacts(
-                id: configuration.id, name: configuration.name, version: configuration.version,
-                build: configuration.build, language: platform.device.language),
-            window: window.actions, events: relay)
+        let surface = PageSurface(platform.profile?.first ?? SurfaceState(), box: window.box, events: relay)
+        let files = FileRoots(files: folders.files, cache: folders.cache + "/files")
+        try await disk.run { try files.make() }
         let holds = AttemptHolds(time: platform.time)
         let fallback = LinkFallbackRule()
         let links = LinkDispatcher(
             schemes: [configuration.scheme],
             journal: try await LinkJournal(SQLiteStore(path: folders.state + "/links.sqlite"), now: now),
             time: platform.time, random: platform.random, log: platform.log.labelled("links"),
-            fallback: { _, link in await fallback.decide(link) }, deliver: { await app.open($0.url) })
-        let attempts = try await SQLiteAttemptStore(SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
+            fallback: { _, link in await fallback.decide(link) }, deliver: { await AppPlugin.open($0.url, relay) })
         let signIn = SignInFlow(
             scheme: configuration.scheme, endpoints: endpoints,
             parts: SignInParts(
@@ -64,21 +63,29 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
-        let plugins: [any BridgePlugin] = [
-            app, BrowserPlugin(browser: platform.browser, window: window.actions),
-            WebAuthSessionPlugin(
-                scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
-                signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
-            preferences,
-            DevicePlugin(facts: platform.device, preferences: preferences, random: platform.random),
-            NacrePlugin(session: actions),
-        ]
+        let plugins = StandardPlugins(
+            PluginParts(
+                app: AppFacts(
+                    id: configuration.id, name: configuration.name, version: configuration.version,
+                    build: configuration.build, language: platform.device.language),
+                device: platform.device, window: window.actions, browser: platform.browser, network: platform.network,
+                clipboard: platform.clipboard, share: platform.share, files: files, surface: surface,
+                preferences: preferences, transport: platform.transport, authority: session, cookies: session,
+                address: APIAddress(
+                    api: configuration.api, visible: configuration.visibleAPI, page: configuration.origin,
+                    allowsCleartext: configuration.isDevelopment),
+                session: actions,
+                webAuth: WebAuthSessionPlugin(
+                    scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
+                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
+                time: platform.time, random: platform.random, events: relay))
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: plugins, log: platform.log.labelled("bridge"), deliver: window.deliver)
+            plugins: plugins.all, log: platform.log.labelled("bridge"), deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
-            session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, app: app, plugins: plugins)
+            session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
+            surface: surface, files: files)
     }
 }
 

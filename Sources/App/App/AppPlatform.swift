@@ -13,6 +13,11 @@ package struct AppPlatform: Sendable {
     package var browser: any SystemBrowser
     package var transport: any HTTPTransport
     package var device: DeviceFacts
+    package var network: any NetworkMonitor
+    package var clipboard: any Clipboard
+    package var share: any ShareTarget
+    /// A device played by a script; development only.
+    package var profile: DeviceProfile?
     /// The system's proxy settings.
     package var proxy: ProxyResolver
     /// Whom the page's sockets believe; the system's authorities where it is nil.
@@ -25,6 +30,7 @@ package struct AppPlatform: Sendable {
 
     package init(
         secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,
+        network: any NetworkMonitor, clipboard: any Clipboard, share: any ShareTarget, profile: DeviceProfile? = nil,
         proxy: @escaping ProxyResolver = { _ in .direct }, capabilities: [String] = [],
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) {
@@ -32,6 +38,10 @@ package struct AppPlatform: Sendable {
         self.browser = browser
         self.transport = transport
         self.device = device
+        self.network = network
+        self.clipboard = clipboard
+        self.share = share
+        self.profile = profile
         self.proxy = proxy
         self.capabilities = capabilities
         self.time = time
@@ -45,11 +55,17 @@ package struct AppWindow: Sendable {
     /// Hands an event to the page of that load; false when it is gone.
     package let deliver: @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool
     package let actions: WindowActions
+    package let box: any PageBox
+    /// Clears what the page has stored: databases, local storage, caches, service workers.
+    package let clearWebData: @Sendable () async -> Void
 
     package init(
-        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions
+        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions,
+        box: any PageBox = FixedPageBox(), clearWebData: @escaping @Sendable () async -> Void
     ) {
         self.deliver = deliver
         self.actions = actions
+        self.box = box
+        self.clearWebData = clearWebData
     }
 }

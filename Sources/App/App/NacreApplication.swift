@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
 import NacreBridge
 import NacreCore
 import NacreHTTP
@@ -10,6 +11,7 @@ import NacrePorts
 import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
+import Synchronization
 
 /// The app half, put together: everything behind one window and its page.
 package final class NacreApplication: Sendable {
@@ -24,13 +26,16 @@ package final class NacreApplication: Sendable {
     package let holds: AttemptHolds
     /// Where the page's requests arrive, for the web view.
     package let endpoint: PageChannelEndpoint
+    /// What the page downloads (NB-5).
+    package let downloads: Downloads
 
     private let platform: AppPlatform
     private let links: LinkDispatcher
     private let bridge: Bridge
-    private let app: AppPlugin
-    private let plugins: [any BridgePlugin]
+    private let plugins: StandardPlugins
+    private let surface: PageSurface
     private let channel: PageChannel
+    private let played = Atomic(false)
 
     /// Builds and starts everything; the session is restored before this returns, so that the first paint is right.
     ///
@@ -45,7 +50,7 @@ package final class NacreApplication: Sendable {
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.api, media: configuration.media,
                 serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
-                allowsCleartext: configuration.isDevelopment),
+                files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
             bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
             transport: platform.transport, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
@@ -53,9 +58,19 @@ package final class NacreApplication: Sendable {
         await parts.session.restore()
         await parts.signIn.resume()
         await parts.links.start()
-        let application = NacreApplication(configuration, platform, parts, channel, endpoint)
-        await application.follow()
+        let downloads = Downloads(
+            folder: folders.cache + "/downloads", page: configuration.origin, isNative: { channel.isAPI($0) },
+            time: platform.time, random: platform.random, log: platform.log.labelled("downloads")
+        ) { try await channel.fetch($0) }
+        await Self.removeLeftovers(folders.cache + "/downloads")
+        let application = NacreApplication(configuration, platform, parts, channel, endpoint, downloads)
+        await application.follow(window)
         return application
+    }
+
+    /// What an earlier run has left of downloads is nobody's any more.
+    private static func removeLeftovers(_ folder: String) async {
+        try? await WorkThreads(limit: 1).run { try FileManager.default.removeItem(atPath: folder) }
     }
 
     /// The app's files; none are looked for where a development server takes their place (SH-2).
@@ -68,54 +83,65 @@ package final class NacreApplication: Sendable {
 
     private init(
         _ configuration: AppConfiguration, _ platform: AppPlatform, _ parts: AppParts, _ channel: PageChannel,
-        _ endpoint: PageChannelEndpoint
+        _ endpoint: PageChannelEndpoint, _ downloads: Downloads
     ) {
         self.configuration = configuration
         self.platform = platform
         self.channel = channel
         self.endpoint = endpoint
+        self.downloads = downloads
         session = parts.session
         signIn = parts.signIn
         holds = parts.holds
         links = parts.links
         bridge = parts.bridge
-        app = parts.app
         plugins = parts.plugins
+        surface = parts.surface
     }
 
-    /// Tells the page of every change of the session; at its end the page's streams to the API are closed (NB-13).
-    private func follow() async {
+    /// Tells the page of every change of the session, and ends what must not outlive it.
+    private func follow(_ window: AppWindow) async {
         let changes = await session.changes()
-        Task { [bridge, channel] in
-            var wasSignedIn = false
-            for await snapshot in changes {
-                await bridge.emit("Nacre", NacrePlugin.sessionEvent, snapshot.json)
-                if wasSignedIn, snapshot.state == .signedOut { await channel.closeAPIConnections() }
-                if snapshot.state != .signingIn { wasSignedIn = snapshot.state == .signedIn }
-            }
-        }
+        let follower = SessionFollower(
+            tell: { [bridge] in await bridge.emit("Nacre", NacrePlugin.sessionEvent, $0) },
+            closeStreams: { [channel] in await channel.closeAPIConnections() },
+            revokeReplaced: { [signIn] in await signIn.revokeReplaced() },
+            clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
+        Task { await follower.follow(changes) }
+        Task { [plugins] in await plugins.network.follow() }
     }
 
-    /// Called with fresh scripts whenever the session has changed: the next document of the page starts with them.
+    /// Called with fresh scripts whenever the session or the screen has changed: the next document of the page starts
+    /// with them.
     package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
         let changes = await session.changes()
+        let turns = await surface.changes()
         Task { [self] in
-            for await snapshot in changes { await use(scripts(for: snapshot)) }
+            for await _ in changes { await use(scripts()) }
+        }
+        Task { [self] in
+            for await _ in turns { await use(scripts()) }
         }
     }
 
     /// The scripts for a document that starts now.
-    package func scripts() async -> BridgeScriptPair { scripts(for: await session.snapshot) }
+    package func scripts() async -> BridgeScriptPair {
+        scripts(for: await session.snapshot, surface: await surface.value)
+    }
 
-    private func scripts(for snapshot: SessionSnapshot) -> BridgeScriptPair {
+    private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
             apiOrigin: configuration.visibleAPI.description,
-            capabilities: ["signIn", "deepLinks", "preferences", "device", "browser"] + platform.capabilities,
+            capabilities: [
+                "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
+                "share",
+                "clipboard",
+            ] + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            debug: configuration.isDevelopment)
+            surface: surface, touch: platform.profile?.touch, debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
-            page, plugins: plugins, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
+            page, plugins: plugins.all, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
         return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
     }
 }
@@ -144,11 +170,18 @@ extension NacreApplication {
         await links.pageStarted()
     }
 
-    package func pageReady() async { await links.pageReady() }
+    package func pageReady() async {
+        await links.pageReady()
+        guard let profile = platform.profile, played.exchange(true, ordering: .relaxed) == false else { return }
+        Task { [surface, time = platform.time] in try? await surface.play(profile, time: time) }
+    }
 
     package func openLinks(_ urls: [String]) async {
         for url in urls { await links.receive(url) }
     }
+
+    /// The page's process has died; the window shows a page that says so.
+    package func pageCrashed(_ reason: String) { platform.log.error("page.crashed", ["reason": .string(reason)]) }
 
     /// The page wants out of `app.origin`.
     package func openExternally(_ url: String) async {
@@ -160,13 +193,13 @@ extension NacreApplication {
     }
 
     package func becomes(active: Bool) async {
-        await app.becomes(active: active)
+        await plugins.app.becomes(active: active)
         guard active else { return }
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
     }
 
-    package func backRequested(canGoBack: Bool) async -> Bool { await app.back(canGoBack: canGoBack) }
+    package func backRequested(canGoBack: Bool) async -> Bool { await plugins.app.back(canGoBack: canGoBack) }
 
     /// Writes down what is only in memory, then closes every connection.
     package func stop() async {

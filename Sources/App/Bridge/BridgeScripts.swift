@@ -16,11 +16,15 @@ package struct BridgePageConfiguration: Sendable {
     package var version: JSONValue
     /// The session as it stands now, so that the first paint is right.
     package var session: JSONValue
+    /// What of the page the system covers (SH-5); null where nobody tells.
+    package var surface: JSONValue
+    /// Whether the screen is one to touch; nil asks the web engine.
+    package var touch: Bool?
     package var debug: Bool
 
     package init(
         platform: String, origin: String, apiOrigin: String, capabilities: [String], version: JSONValue,
-        session: JSONValue, debug: Bool
+        session: JSONValue, surface: JSONValue = .null, touch: Bool? = nil, debug: Bool
     ) {
         self.platform = platform
         self.origin = origin
@@ -28,6 +32,8 @@ package struct BridgePageConfiguration: Sendable {
         self.capabilities = capabilities
         self.version = version
         self.session = session
+        self.surface = surface
+        self.touch = touch
         self.debug = debug
     }
 }
@@ -50,6 +56,7 @@ package struct BridgeScripts: Sendable {
             "apiOrigin": .string(configuration.apiOrigin), "debug": .bool(configuration.debug),
             "capabilities": .array(configuration.capabilities.map(JSONValue.string)),
             "version": configuration.version, "session": configuration.session,
+            "surface": configuration.surface, "touch": configuration.touch.map(JSONValue.bool) ?? .null,
             "pluginHeaders": .array(plugins.map(\.header)),
         ]
         page = Self.fill(PackageResources.bridge_js, with: forPage)

@@ -25,7 +25,9 @@ package final class PageChannel: Sendable {
     private let loops: EventLoops
     private let dialer: Dialer
     private let pageResponder: any HTTPResponder
-    private let apiResponder: (any HTTPResponder)?
+    private let apiResponder: APIResponder?
+    private let outside: any HTTPTransport
+    private let files: @Sendable (HTTPRequest) async throws -> HTTPResponse
     private let time: any TimeSource
     private let log: Log
     private let state = Mutex(State())
@@ -77,14 +79,22 @@ package final class PageChannel: Sendable {
             let responder = BundleResponder(bundle, api: visible)
             files = { try await responder.respond(to: $0) }
         }
-        pageResponder = PageHostResponder(policy: policy, files: files, bridge: bridge, log: log)
+        self.files = files
+        outside = transport
+        var media: MediaProxyResponder?
         if let api = configuration.api, let visible {
-            apiResponder = APIResponder(
+            let responder = APIResponder(
                 policy: policy, fields: APIFields(page: configuration.page, api: api, visible: visible),
                 authority: authority, transport: transport, interceptors: interceptors, sockets: sockets, log: log)
+            apiResponder = responder
+            media = MediaProxyResponder(
+                policy: policy, page: configuration.page, origins: [visible, api], api: responder, log: log)
         } else {
             apiResponder = nil
         }
+        pageResponder = PageHostResponder(
+            policy: policy, files: files, bridge: bridge, media: media,
+            appFiles: AppFilesResponder(folders: configuration.files), log: log)
     }
 
     deinit { loops.stop() }
@@ -134,6 +144,32 @@ package final class PageChannel: Sendable {
             return old
         }
         await old?.stop(grace: .zero)
+    }
+
+    // MARK: Native requests
+
+    /// Whether `origin` is the API's, as it is called or as the page sees it.
+    package func isAPI(_ origin: Origin) -> Bool { origin == configuration.api || origin == configuration.visibleAPI }
+
+    /// Sends a request of the app itself, a download say, the way the page's own would go: the bundle's files from the
+    /// bundle, the API's answers through the interceptors with the session, anything else without either.
+    ///
+    /// Redirects are answers. The media proxy's addresses are unwrapped.
+    /// - Throws: `page.cleartext`, `transport.*`, `session.*`, what an interceptor throws.
+    package func fetch(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var request = request
+        let url = try WebURL(MediaProxyURL.unwrap(request.url, page: configuration.page))
+        (request.scheme, request.authority, request.target) = (url.origin.scheme, url.origin.authority, url.target)
+        if url.origin == configuration.page { return try await files(request) }
+        if let apiResponder, isAPI(url.origin) { return try await apiResponder.fetch(request) }
+        guard url.origin.scheme == "https" || configuration.allowsCleartext else {  // guard: fetch-cleartext
+            throw NacreError(
+                "page.cleartext", "\(url.origin) is a cleartext http address, which is not used; use https.")
+        }
+        // Credentials are the API's alone, whoever put them there.
+        let credentials = ["cookie", "authorization", "x-csrftoken"]  // guard: fetch-credentials
+        request.fields.removeAll { credentials.contains($0) }
+        return try await outside.send(request)
     }
 
     // MARK: Ways

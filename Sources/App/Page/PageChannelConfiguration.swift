@@ -17,6 +17,8 @@ package struct PageChannelConfiguration: Sendable {
     package var devServer: Origin?
     /// `host:port` targets on loopback or private networks that raw tunnels may reach all the same.
     package var privateTargets: Set<String>
+    /// Folders whose files the page may show by `convertFileSrc`, absolute.
+    package var files: [String]
     /// Whether cleartext upstreams are allowed at all: never in a release (NB-8).
     package var allowsCleartext: Bool
     /// How much of everything is allowed at once.
@@ -25,7 +27,8 @@ package struct PageChannelConfiguration: Sendable {
     /// A channel for this page.
     package init(
         page: Origin, api: Origin?, media: [String] = [], serviceWorkers: Bool = false, devServer: Origin? = nil,
-        privateTargets: Set<String> = [], allowsCleartext: Bool = false, limits: PageChannelLimits = PageChannelLimits()
+        privateTargets: Set<String> = [], files: [String] = [], allowsCleartext: Bool = false,
+        limits: PageChannelLimits = PageChannelLimits()
     ) {
         self.page = page
         self.api = api
@@ -33,6 +36,7 @@ package struct PageChannelConfiguration: Sendable {
         self.serviceWorkers = serviceWorkers
         self.devServer = devServer
         self.privateTargets = privateTargets
+        self.files = files
         self.allowsCleartext = allowsCleartext
         self.limits = limits
     }

@@ -12,11 +12,19 @@ struct PageHostResponder: HTTPResponder {
     let policy: PageAccessPolicy
     let files: @Sendable (HTTPRequest) async throws -> HTTPResponse
     let bridge: (any HTTPResponder)?
+    var media: MediaProxyResponder?
+    let appFiles: AppFilesResponder
     let log: Log
 
     func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {
+        if let media, BundlePath.normalize(request.path) == MediaProxyURL.path {
+            return try await media.respond(to: request)
+        }
         let access = policy.access(to: .page, for: request)
         if case .refused(let reason) = access { return .refusedPage(reason, request, log) }
+        if AppFilesResponder.takes(request.path) {
+            return try await appFiles.respond(to: request, access: access, log: log)
+        }
         guard request.path == "/_nacre_" || BundlePath.normalize(request.path)?.hasPrefix(Self.reserved) == true else {
             return try await files(request)
         }

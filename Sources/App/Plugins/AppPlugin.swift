@@ -94,7 +94,11 @@ package final class AppPlugin: BridgePlugin {
     }
 
     /// A link for the page.
-    package func open(_ url: String) async { await events.emit(name, "appUrlOpen", ["url": .string(url)]) }
+    package func open(_ url: String) async { await Self.open(url, events) }
+
+    package static func open(_ url: String, _ events: any BridgeEvents) async {
+        await events.emit("App", "appUrlOpen", ["url": .string(url)])
+    }
 
     /// The window has come to the front, or left it.
     package func becomes(active: Bool) async {
@@ -105,6 +109,7 @@ package final class AppPlugin: BridgePlugin {
         guard isNews else { return }
         await events.emit(name, "appStateChange", ["isActive": .bool(active)])
         await events.emit(name, active ? "resume" : "pause", [:])
+        await events.trigger(active ? "resume" : "pause", on: "document")
     }
 
     /// SH-5. True when the page deals with it.

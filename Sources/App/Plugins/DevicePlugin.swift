@@ -16,11 +16,14 @@ package struct DeviceFacts: Sendable {
     package let language: String
     /// The charge from 0 to 1 and whether it is being charged; nil where there is no battery, or none that can be read.
     package let battery: @Sendable () async -> (level: Double, isCharging: Bool)?
+    /// The version of the web engine, where it is known.
+    package let webViewVersion: String?
 
     package init(
         platform: String, name: String, manufacturer: String, model: String, systemName: String,
         systemVersion: String, isVirtual: Bool, language: String,
-        battery: @escaping @Sendable () async -> (level: Double, isCharging: Bool)? = { nil }
+        battery: @escaping @Sendable () async -> (level: Double, isCharging: Bool)? = { nil },
+        webViewVersion: String? = nil
     ) {
         self.platform = platform
         self.name = name
@@ -31,6 +34,7 @@ package struct DeviceFacts: Sendable {
         self.isVirtual = isVirtual
         self.language = language
         self.battery = battery
+        self.webViewVersion = webViewVersion
     }
 }
 
@@ -57,12 +61,14 @@ package struct DevicePlugin: BridgePlugin {
         switch method {
         case "getId": return ["identifier": .string(try await identifier())]
         case "getInfo":
-            return [
+            var info: [String: JSONValue] = [
                 "name": .string(facts.name), "model": .string(facts.model), "platform": .string(facts.platform),
                 "operatingSystem": .string(facts.platform), "osVersion": .string(facts.systemVersion),
                 "manufacturer": .string(facts.manufacturer), "isVirtual": .bool(facts.isVirtual),
                 "systemName": .string(facts.systemName),
             ]
+            if let version = facts.webViewVersion { info["webViewVersion"] = .string(version) }
+            return .object(info)
         case "getBatteryInfo":
             guard let battery = await facts.battery() else {
                 throw BridgeRejection(code: "UNAVAILABLE", message: "This device tells nothing of a battery.")

@@ -30,13 +30,22 @@ package struct SessionActions: Sendable {
 
 /// Backs `window.nacre`; bundles do not call it by name.
 package struct NacrePlugin: BridgePlugin {
+    static let pluginName = "Nacre"
     package static let sessionEvent = "session"
+    /// What of the page the system covers (`PageSurface.value`).
+    static let surfaceEvent = "surface"
+    /// An event for `document` or `window`: `{name, target, data}`.
+    static let triggerEvent = "trigger"
 
-    package let name = "Nacre"
+    package let name = NacrePlugin.pluginName
     package let methods = ["signIn", "cancelSignIn", "reopenBrowser", "signOut", "validate"].map { BridgeMethod($0) }
     private let session: SessionActions
+    private let surface: PageSurface
 
-    package init(session: SessionActions) { self.session = session }
+    package init(session: SessionActions, surface: PageSurface) {
+        self.session = session
+        self.surface = surface
+    }
 
     package func call(_ method: String, options: JSONValue, call: BridgeCallContext) async throws -> JSONValue {
         switch method {
@@ -53,6 +62,10 @@ package struct NacrePlugin: BridgePlugin {
     }
 
     package func currentValue(of event: String) async -> JSONValue? {
-        event == Self.sessionEvent ? await session.snapshot() : nil
+        switch event {
+        case Self.sessionEvent: await session.snapshot()
+        case Self.surfaceEvent: await surface.value
+        default: nil
+        }
     }
 }

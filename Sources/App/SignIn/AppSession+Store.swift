@@ -9,6 +9,7 @@ extension AppSession {
     /// Reads the session from the store, at launch and after an unlock; the page is opened meanwhile (SE-3).
     package func restore() async {
         guard phase == .unknown || phase == .locked else { return }
+        if await mark.isSet() { return await leave() }
         do throws(NacreError) {
             let bytes = try await store.read(Self.storeName)
             guard phase == .unknown || phase == .locked else { return }
@@ -27,7 +28,7 @@ extension AppSession {
             csrf = record.csrf
             profile = record.profile
             attempt = record.attempt
-            storedMark = mark
+            storedPrint = fingerprint
             phase = .signedIn
             changed()
             startValidation()
@@ -42,25 +43,60 @@ extension AppSession {
         }
     }
 
+    /// Signed out while nothing could be removed: nobody is signed in, whatever the store still holds. What it holds is
+    /// revoked and removed as soon as it can be read (SE-5).
+    private func leave() async {
+        isLeaving = true
+        if phase == .unknown || phase == .locked {
+            phase = .signedOut
+            changed()
+        }
+        let began = generation
+        do throws(NacreError) {
+            if let bytes = try await store.read(Self.storeName), let record = SessionRecord(parsing: bytes),
+                record.origin == endpoints.origin.description
+            {
+                let old = CookieJar()
+                old.restore(record.cookies)
+                guard began == generation else { return }
+                if let cookies = old.header(for: endpoints.revocation, now: time.now) {
+                    giveUp(SessionCredentials(cookies: cookies, csrf: record.csrf))
+                }
+            }
+        } catch {
+            guard error.code == "secrets.damaged" else { return }
+        }
+        if await inOrder({ await $0.removeNow() }) == nil { await left() }
+    }
+
+    private func left() async {
+        isLeaving = false
+        await mark.clear()
+    }
+
     /// Asks the person to unlock the store, then restores. Returns whether it is decided now who is signed in.
     package func unlock() async -> Bool {
-        guard phase == .locked || phase == .unknown else { return true }
+        guard phase == .locked || phase == .unknown || isLeaving else { return true }
         guard await store.unlock() else { return false }
+        if isLeaving { await leave() }
         await restore()
         return phase != .locked
     }
 
     /// Restores when somebody has unlocked the store elsewhere, without asking.
     package func recheckLock() async {
-        guard phase == .locked, await store.availability() == .available else { return }
+        guard phase == .locked || isLeaving, await store.availability() == .available else { return }
+        if isLeaving { await leave() }
         await restore()
     }
 
-    /// Takes over a new session; an older one is forgotten, whatever of it is still under way (fixation, SE-4).
+    /// Takes over a new session; an older one is forgotten, whatever of it is still under way (fixation, SE-4), and given up
+    /// to be revoked.
     ///
     /// Returns what went wrong with storing it, if anything: the session then lasts until the app closes, and the person
     /// is told (SE-2).
     package func adopt(_ fields: HTTPFields, csrf token: String?, attempt id: String?) async -> NacreError? {
+        giveUp(credentials())  // guard: adopt-revokes-older
         generation += 1
         jar.removeAll()
         jar.store(fields, from: endpoints.exchange, now: time.now)
@@ -73,6 +109,8 @@ extension AppSession {
         server = .reachable
         phase = .signedIn
         let fault = await save()
+        // What the older sign-out could not remove has been written over.
+        if fault == nil, isLeaving { await left() }
         changed()
         startValidation()
         return fault
@@ -85,18 +123,23 @@ extension AppSession {
         csrf = nil
         profile = nil
         attempt = nil
-        storedMark = ""
+        storedPrint = ""
         reason = why
         error = nil
         notice = text
         phase = .signedOut
         changed()
         let ended = generation
-        // What could not be removed would sign somebody in again at the next start: say it (SE-2).
-        if let fault = await inOrder({ await $0.removeNow() }), ended == generation {
-            report(fault)
-            changed()
+        guard let fault = await inOrder({ await $0.removeNow() }) else {
+            if isLeaving { await left() }
+            return
         }
+        // What could not be removed would sign somebody in again at the next start: note it, and say it (SE-2).
+        guard ended == generation else { return }
+        isLeaving = true
+        await mark.set()  // guard: sign-out-mark
+        report(fault)
+        changed()
     }
 
     /// What a revocation needs after the session has been forgotten here.
@@ -112,7 +155,7 @@ extension AppSession {
 
     /// Writes what has changed since the last write; call it before the process ends.
     package func flush() async {
-        guard phase == .signedIn, mark != storedMark else { return }
+        guard phase == .signedIn, fingerprint != storedPrint else { return }
         _ = await save()
     }
 
@@ -141,10 +184,10 @@ extension AppSession {
         guard phase == .signedIn else { return nil }
         let record = SessionRecord(
             origin: endpoints.origin.description, cookies: jar.archive, csrf: csrf, profile: profile, attempt: attempt)
-        let (saved, saving) = (mark, generation)
+        let (saved, saving) = (fingerprint, generation)
         do throws(NacreError) {
             try await store.write(Self.storeName, record.bytes)
-            if saving == generation { storedMark = saved }
+            if saving == generation { storedPrint = saved }
             return nil
         } catch {
             return error
@@ -163,7 +206,7 @@ extension AppSession {
 
     /// Cookies change with many answers; writes are gathered.
     func saveSoon() {
-        guard !isSaving, mark != storedMark else { return }
+        guard !isSaving, fingerprint != storedPrint else { return }
         isSaving = true
         Task {
             try? await time.sleep(for: .seconds(2))
@@ -179,7 +222,7 @@ extension AppSession {
     }
 
     /// Names and values of the cookies, and the day they end: what is worth a write.
-    var mark: String {
+    var fingerprint: String {
         let cookies = (jar.archive.array ?? []).map { cookie -> String in
             let day = (cookie["expires"]?.integer ?? 0) / 86_400_000
             return "\(cookie["name"]?.string ?? "")=\(cookie["value"]?.string ?? "");\(day)"

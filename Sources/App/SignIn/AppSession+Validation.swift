@@ -80,7 +80,7 @@ extension AppSession {
             case 200..<300:
                 guard let profile = try? UserProfile(body: body) else { return .unclear }
                 return .valid(profile)
-            case 401: return .ended(Self.reason(body))
+            case 401: return .ended(Self.reason(body, presented: sent.fields["Cookie"] != nil))
             case 500...: return .unreachable
             default: return .unclear
             }
@@ -89,10 +89,14 @@ extension AppSession {
         }
     }
 
-    /// The server's own word, where it gives one.
-    private static func reason(_ body: [UInt8]) -> SessionSnapshot.Reason {
-        let code = (try? JSONParser.parse(body))?["code"]?.string
-        return code == SessionSnapshot.Reason.sessionRevoked.rawValue ? .sessionRevoked : .sessionExpired
+    /// The server's own word, where it gives one. A cookie does not outlive its session: one that we still had and that
+    /// the server does not know was ended elsewhere.
+    private static func reason(_ body: [UInt8], presented: Bool) -> SessionSnapshot.Reason {
+        switch (try? JSONParser.parse(body))?["code"]?.string {
+        case SessionRefusal.revoked: .sessionRevoked
+        case SessionRefusal.absent where presented: .sessionRevoked
+        default: .sessionExpired
+        }
     }
 }
 

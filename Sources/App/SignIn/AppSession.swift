@@ -15,6 +15,7 @@ package actor AppSession: SessionAuthority {
     let endpoints: SessionEndpoints
     let transport: any HTTPTransport
     let store: any SecretStore
+    let mark: any SignOutMark
     let time: any TimeSource
     let log: Log
 
@@ -34,10 +35,14 @@ package actor AppSession: SessionAuthority {
     /// The single flight of the background check, and the generation it looks at.
     var validation: (generation: UInt64, task: Task<Void, Never>)?
     /// What of the cookies was stored last; small moves of their expiry are not worth a write.
-    var storedMark = ""
+    var storedPrint = ""
     var isSaving = false
     /// The last write or removal; the next waits for it, so that the store ends with the last word.
     var storeWork: Task<Void, Never>?
+    /// The person has signed out, and what is stored could not be removed yet.
+    var isLeaving = false
+    /// Credentials of sessions that have given way to another; the sign-in flow revokes them.
+    private var replaced: [SessionCredentials] = []
 
     private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastWaiter: UInt64 = 0
@@ -45,12 +50,13 @@ package actor AppSession: SessionAuthority {
     private var lastTold: SessionSnapshot?
 
     package init(
-        endpoints: SessionEndpoints, transport: any HTTPTransport, store: any SecretStore, time: any TimeSource,
-        log: Log
+        endpoints: SessionEndpoints, transport: any HTTPTransport, store: any SecretStore, mark: any SignOutMark,
+        time: any TimeSource, log: Log
     ) {
         self.endpoints = endpoints
         self.transport = transport
         self.store = store
+        self.mark = mark
         self.time = time
         self.log = log
     }
@@ -66,7 +72,17 @@ package actor AppSession: SessionAuthority {
             }
         return SessionSnapshot(
             state: state, reason: reason, error: error, profile: profile, server: server, keptIn: store.kind,
-            notice: notice ?? memoryNotice)
+            notice: notice ?? memoryNotice, generation: generation)
+    }
+
+    /// Hands over, once, what is to be revoked.
+    func takeReplaced() -> [SessionCredentials] {
+        defer { replaced = [] }
+        return replaced
+    }
+
+    func giveUp(_ credentials: SessionCredentials?) {
+        if let credentials { replaced.append(credentials) }
     }
 
     /// SE-1: the app says when nothing of the session will be left after it closes.

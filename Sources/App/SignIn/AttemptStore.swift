@@ -46,6 +46,13 @@ package protocol AttemptStore: Sendable {
     func removeRevocation(_ id: String) async throws
 }
 
+/// A durable note outside the secret store that the person has signed out, for a sign-out while that store is locked.
+package protocol SignOutMark: Sendable {
+    func isSet() async -> Bool
+    func set() async
+    func clear() async
+}
+
 /// The attempts in a SQLite file of their own.
 package struct SQLiteAttemptStore: AttemptStore {
     package static let migrations = [
@@ -55,7 +62,8 @@ package struct SQLiteAttemptStore: AttemptStore {
             CREATE TABLE attempt (id TEXT PRIMARY KEY, phase TEXT NOT NULL, flow TEXT NOT NULL,
               started_at INTEGER NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE revocation (id TEXT PRIMARY KEY, sealed BLOB NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
-            """)
+            """),
+        SQLiteMigration(2, "CREATE TABLE sign_out_mark (id INTEGER PRIMARY KEY CHECK (id = 1))"),
     ]
 
     private let store: SQLiteStore
@@ -122,5 +130,21 @@ package struct SQLiteAttemptStore: AttemptStore {
         _ = try connection.execute(
             "INSERT OR REPLACE INTO revocation (id, sealed, since) VALUES ($1, $2, $3)",
             [.text(revocation.id), .blob(revocation.sealed), .integer(revocation.since.milliseconds)])
+    }
+}
+
+extension SQLiteAttemptStore: SignOutMark {
+    package func isSet() async -> Bool {
+        let rows = try? await store.run { connection in try connection.query("SELECT id FROM sign_out_mark") }
+        return rows?.isEmpty == false
+    }
+
+    package func set() async { await write("INSERT OR IGNORE INTO sign_out_mark (id) VALUES (1)") }
+
+    package func clear() async { await write("DELETE FROM sign_out_mark") }
+
+    /// A disk that takes no write has been said already by whoever asked.
+    private func write(_ statement: String) async {
+        _ = try? await store.transaction { connection in _ = try connection.execute(statement) }
     }
 }

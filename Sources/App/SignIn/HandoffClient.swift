@@ -81,8 +81,9 @@ struct HandoffClient: Sendable {
             fields: ["Cookie": credentials.cookies, "Origin": endpoints.origin.description])
         if let csrf = credentials.csrf { request.fields["X-CSRFToken"] = csrf }
         guard let (response, _) = try? await send(request, patience: patience) else { return false }
-        // 401, 403 and 404 are a session that is gone, or one that this server will never end for us.
-        return response.status.isSuccess || (400..<429).contains(response.status.rawValue)
+        // A session that is gone, or one that this server will never end for us; anything else is worth another try.
+        let finals = [401, 403, 404, 410]  // guard: revocation-final
+        return response.status.isSuccess || finals.contains(response.status.rawValue)
     }
 
     private func send(

@@ -10,6 +10,8 @@ package struct SessionEndpoints: Sendable {
 
     static let exchangePath = "/api/v1.0/mobile/auth/exchange/"
 
+    private static let anonymousPaths: Set<String> = [exchangePath, "/api/token/obtain/", "/api/token/refresh/"]
+
     var profile: WebURL { url("/api/v1.0/users/me/") }
     var exchange: WebURL { url(Self.exchangePath) }
     var revocation: WebURL { url("/api/v1.0/mobile/auth/logout/") }
@@ -29,7 +31,7 @@ package struct SessionEndpoints: Sendable {
     }
 
     /// Whether a call answers for itself and carries no session (SE-4): its 401 is an answer, not an expiry.
-    func isAnonymous(_ path: String) -> Bool { path == Self.exchangePath }
+    func isAnonymous(_ path: String) -> Bool { Self.anonymousPaths.contains(path) }
 
     private func url(_ target: String) -> WebURL { WebURL(origin: origin, target: target) }
 }

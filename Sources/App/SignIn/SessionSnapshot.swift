@@ -48,10 +48,13 @@ package struct SessionSnapshot: Sendable, Equatable {
     package var keptIn: SecretStoreKind
     /// One sentence the person should see, or nil.
     package var notice: String?
+    /// Counts the sessions of this process: another number, another session. Not for the page.
+    package var generation: UInt64
 
     package init(
         state: State, reason: Reason? = nil, error: Fault? = nil, profile: UserProfile? = nil,
-        server: Reachability = .unknown, keptIn: SecretStoreKind, notice: String? = nil
+        server: Reachability = .unknown, keptIn: SecretStoreKind, notice: String? = nil,
+        generation: UInt64 = 0
     ) {
         self.state = state
         self.reason = reason
@@ -60,6 +63,7 @@ package struct SessionSnapshot: Sendable, Equatable {
         self.server = server
         self.keptIn = keptIn
         self.notice = notice
+        self.generation = generation
     }
 
     package var json: JSONValue {

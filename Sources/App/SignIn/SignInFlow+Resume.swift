@@ -8,6 +8,7 @@ extension SignInFlow {
     /// Takes up what an earlier process has left behind; call it once at launch, before links are handled.
     package func resume() async {
         _ = try? await inOrder { flow throws(NacreError) in await flow.resumeNow() }
+        await keepReplaced()
         Task { await retryRevocations() }
     }
 
@@ -60,6 +61,29 @@ extension SignInFlow {
         let id = row.id
         // Not through the queue: this already runs in its turn.
         _ = await apply(.resumed, for: id, token: nil, fault: nil, session: nil, link: nil)
+    }
+
+    /// Revokes sessions that have given way to another one, now or as soon as the server takes it (SE-5).
+    package func revokeReplaced() async {
+        await keepReplaced()
+        await retryRevocations()
+    }
+
+    /// Notes them down first, so that a kill loses none.
+    func keepReplaced() async {
+        let given = await parts.session.takeReplaced()
+        guard !given.isEmpty else { return }
+        for credentials in given {
+            let id = parts.random.identifier()
+            do {
+                let sealed = try await openSealer().seal(credentials.json, attempt: id)
+                try await parts.store.keep(PendingRevocation(id: id, sealed: sealed, since: parts.time.now))
+            } catch {
+                // Not on disk, then at least now.
+                Task { [client] in _ = await client.revoke(credentials, patience: .seconds(15)) }
+            }
+        }
+        Task { await retryRevocations() }
     }
 
     private func forget(_ row: AttemptRecord) async {

@@ -2,6 +2,7 @@
 
 import Foundation
 import MessagesBackend
+import NacreCommands
 import NacreCore
 import NacreCurl
 import NacreHTTP
@@ -43,6 +44,7 @@ struct DemoCommand {
 
     func run() async throws {
         let log = Log(label: "messages", sink: StandardErrorSink())
+        let signals = Interruption.begin()
         do {
             try FileManager.default.createDirectory(
                 atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -58,12 +60,13 @@ struct DemoCommand {
         let backend = try await MessagesBackend(
             configuration: MessagesBackend.Configuration(
                 database: data + "/mail.sqlite", sampleMail: seed, generatedThreads: generatedThreads,
-                publicOrigin: gateway.description, identityVerifier: verifier, log: log))
+                publicOrigin: gateway.description, identityVerifier: verifier, remote: .curl(),
+                log: log))
         let listener = HTTPListener(
             configuration: ListenerConfiguration(host: "127.0.0.1", port: port), responder: backend.responder, log: log)
         let bound = try await listener.start()
         log.info("backend.ready", ["port": JSONValue(bound)])
-        await Interruption.wait()
+        for await _ in signals { break }
         await listener.stop(grace: .seconds(5))
     }
 }

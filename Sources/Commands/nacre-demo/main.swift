@@ -1,5 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
+import NacreCommands
 import NacreCore
 
 // Arguments and environment become one configuration; the rest is elsewhere.
@@ -7,6 +9,6 @@ do {
     let command = try DemoCommand(arguments: Array(CommandLine.arguments.dropFirst()))
     try await command.run()
 } catch let error as NacreError {
-    StandardErrorSink().say("nacre-demo: \(error.message)")
-    exitProcess(1)
+    StandardError.say("nacre-demo: \(error.message)")
+    exit(1)
 }

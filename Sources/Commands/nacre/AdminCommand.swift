@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import Foundation
+import NacreCommands
 import NacreCore
 import NacreServer
 
@@ -11,12 +12,12 @@ struct AdminCommand {
                nacre admin sessions end ID... | --user USER | --all
                nacre admin users [list]
                nacre admin users add NAME --email ADDRESS [--given-name G] [--family-name F] [--locale L]
-               nacre admin users set-password NAME           (passwords come on standard input)
+               nacre admin users set-password NAME           (asked for, or one line of standard input)
                nacre admin users remove NAME
                nacre admin migrate [--check]
                nacre admin backup FILE
                nacre admin restore FILE [--force]
-               nacre admin rotate-keys [identity] [provider] [--stolen]
+               nacre admin rotate-keys [identity] [tokens] [provider] [--stolen]
         everywhere: [--config FILE] [--data FOLDER] [--json]
         """
 
@@ -112,11 +113,12 @@ struct AdminCommand {
                 throw Self.fault("users add needs --email and an address.")
             }
             return try await administration.addUser(
-                names[0], password: try Self.password(), email: email, givenName: options["--given-name"] ?? names[0],
+                names[0], password: try PasswordInput.read(), email: email,
+                givenName: options["--given-name"] ?? names[0],
                 familyName: options["--family-name"] ?? "", locale: options["--locale"] ?? "en")
         case "set-password":
             try take(names, 1)
-            return try await administration.setPassword(try Self.password(), of: names[0])
+            return try await administration.setPassword(try PasswordInput.read(), of: names[0])
         case "remove":
             try take(names, 1)
             return try await administration.removeUser(names[0])
@@ -135,15 +137,6 @@ struct AdminCommand {
             options.keys.filter { !known.contains($0) }
             + flags.filter { $0 != "--json" && !knownFlags.contains($0) }
         if let name = foreign.sorted().first { throw Self.fault("\(name) does not belong to this task.") }
-    }
-
-    /// The first line of standard input: an argument could be read by everybody on the machine.
-    private static func password() throws(NacreError) -> String {
-        if isatty(0) != 0 { FileHandle.standardError.write(Data("password: ".utf8)) }
-        guard let line = readLine(), !line.isEmpty else {
-            throw NacreError("usage", "The password is read from standard input, one line.")
-        }
-        return line
     }
 }
 

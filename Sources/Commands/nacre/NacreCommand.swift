@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Foundation
+import NacreCommands
 import NacreCore
 import NacreServer
 
@@ -8,6 +8,7 @@ import NacreServer
 enum NacreCommand {
     static let usage = """
         usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]
+               nacre init [--api ORIGIN] [--force] [--print] [FOLDER]
                nacre serve [--config FILE] [--data FOLDER]
                nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
         """
@@ -18,6 +19,9 @@ enum NacreCommand {
             switch arguments.first {
             case "serve":
                 try await ServeCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
+                return 0
+            case "init":
+                try InitCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
                 return 0
             case "admin":
                 try await AdminCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
@@ -39,7 +43,7 @@ enum NacreCommand {
     /// which a service manager need not try again, 1 for anything else.
     static func complain(_ error: any Error) -> Int32 {
         let text = (error as? NacreError)?.message ?? "\(error)"
-        FileHandle.standardError.write(Data("nacre: \(text)\n".utf8))
+        StandardError.say("nacre: \(text)")
         let code = (error as? NacreError)?.code.rawValue ?? ""
         return code == "usage" ? 2 : code.hasPrefix("configuration.") ? 78 : 1
     }

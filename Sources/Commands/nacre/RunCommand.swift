@@ -43,7 +43,9 @@ enum RunCommand {
         ) async throws(NacreError) -> AppPlatform {
             let configuration = options.configuration
             var curl = CurlConfiguration()
+            let own = try options.authorities()
             curl.authoritiesFile = configuration.apiAuthorities
+            if configuration.apiAuthorities == nil, let own { curl.authoritiesFile = try both(own, folders) }
             let proxies = SystemProxyResolver(log: log.labelled("proxy"))
             curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
             var secrets: [any SecretStore] = [
@@ -59,16 +61,41 @@ enum RunCommand {
                 secrets.append(store)
             }
             let facts = LinuxDevice.current()
+            let browser = LinuxBrowser()
             var platform = AppPlatform(
-                secrets: secrets, browser: LinuxBrowser(), transport: CurlTransport(configuration: curl),
+                secrets: secrets, browser: browser, transport: CurlTransport(configuration: curl),
                 device: DeviceFacts(
                     platform: "linux", name: facts.name, manufacturer: facts.manufacturer, model: facts.model,
                     systemName: facts.systemName, systemVersion: facts.systemVersion, isVirtual: facts.isVirtual,
-                    language: facts.languageTag),
+                    language: facts.languageTag, battery: { LinuxBattery.now() }, webViewVersion: GTKShell.engineVersion
+                ),
+                network: LinuxNetwork(), clipboard: GTKClipboard(), share: GTKShare(browser: browser),
+                profile: options.profile,
                 proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
-                log: log)
-            if let file = configuration.apiAuthorities { platform.trust = try trust(file) }
+                capabilities: ["print", "downloads"], log: log)
+            if let file = configuration.apiAuthorities {
+                platform.trust = try trust(file)
+            } else if let own {
+                platform.trust = try TLSTrust(additionalPEM: own)
+            }
             return platform
+        }
+
+        /// A file of the system's authorities and the app's own, for libcurl, which takes one file.
+        ///
+        /// - Throws: `configuration.authorities`, `file.*`.
+        private static func both(_ own: String, _ folders: AppFolders) throws(NacreError) -> String {
+            let places = [
+                "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                "/etc/ssl/cert.pem",
+            ]
+            guard let system = places.lazy.compactMap({ FileManager.default.contents(atPath: $0) }).first else {
+                throw NacreError(
+                    "configuration.authorities", "The system's authorities are not found; install ca-certificates.")
+            }
+            let path = folders.state + "/authorities.pem"
+            try PrivateFile.replace(path, Array(system) + Array(("\n" + own).utf8))
+            return path
         }
 
         private static func trust(_ file: String) throws(NacreError) -> TLSTrust {

@@ -9,6 +9,8 @@
     import NacreLinux
     import NacrePage
     import NacrePlugins
+    import NacrePorts
+    import Synchronization
 
     /// Joins the Linux shell and the app half: what the shell tells goes on in the order in which it came.
     @MainActor
@@ -29,7 +31,8 @@
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
-                    minimize: { await handle.minimize() }))
+                    minimize: { await handle.minimize() }),
+                box: RunBox(handle: handle), clearWebData: { await handle.clearWebsiteData() })
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
@@ -66,9 +69,24 @@
             result.bridgeHandler = NacreApplication.bridgeHandler
             result.eventReceiver = NacreApplication.eventReceiver
             result.phone = options.isPhone
+            if let first = options.profile?.first, let width = first.width, let height = first.height {
+                result.pageSize = (width, height)
+            }
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
+            result.apiOrigin = configuration.visibleAPI.description
+            if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
+                result.printFolder = folder
+            }
             return result
+        }
+
+        /// The window's own box, behind the app half's port.
+        private struct RunBox: PageBox {
+            let handle: any ShellHandle
+            func layout(width: Int, height: Int, keyboard: Int) async {
+                await handle.layout(width: width, height: height, keyboard: keyboard)
+            }
         }
 
         // MARK: ShellDelegate
@@ -87,7 +105,7 @@
 
         func openExternally(_ url: String) { Task { [application] in await application.openExternally(url) } }
 
-        func webProcessCrashed(_ reason: ShellCrash) {}
+        func webProcessCrashed(_ reason: ShellCrash) { application.pageCrashed(reason.rawValue) }
 
         func networkProcessLost() {}
 
@@ -99,15 +117,69 @@
 
         func backRequested(canGoBack: Bool) async -> Bool { await application.backRequested(canGoBack: canGoBack) }
 
+        func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? {
+            application.downloads.download(url, suggestedName: suggestedName).map {
+                RunDownload(download: $0, first: nil)
+            }
+        }
+
+        func attachment(at url: String) async -> (any ShellDownload)? {
+            await application.downloads.attachment(at: url).map { RunDownload(download: $0.download, first: $0.first) }
+        }
+
+        func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
+
         // The page channel's own answers come from this process, so that a new load is worth a try at any time.
         func canRetry(_ page: ShellPage) async -> Bool { true }
+    }
+
+    /// A download of the app half as the window sees it.
+    private struct RunDownload: ShellDownload {
+        let download: Download
+        /// The answer that is there already, for the first run.
+        let first: OnceResponse
+
+        init(download: Download, first: HTTPResponse?) {
+            self.download = download
+            self.first = OnceResponse(first)
+        }
+
+        func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String {
+            let last = Mutex(ContinuousClock.now - .seconds(1))
+            return try await download.run(continuing: first.take()) { now in
+                // A person sees no more than a few steps a second.
+                let isDue = last.withLock { last in
+                    guard ContinuousClock.now - last > .milliseconds(100) || now.received == now.size else {
+                        return false
+                    }
+                    last = .now
+                    return true
+                }
+                if isDue {
+                    await progress(ShellDownloadProgress(name: now.name, received: now.received, size: now.size))
+                }
+            }.path
+        }
+
+        func discard() async {
+            _ = first.take()
+            await download.discard()
+        }
+    }
+
+    /// Hands its answer out once.
+    private final class OnceResponse: Sendable {
+        private let response: Mutex<HTTPResponse?>
+        init(_ response: HTTPResponse?) { self.response = Mutex(response) }
+        func take() -> HTTPResponse? { response.withLock { $0.take() } }
     }
 
     /// The `.desktop` file of a development run, by which its links find it.
     enum RunDesktop {
         /// What a link that starts the app must find again in its environment.
         private static let kept = [
-            "NACRE_ENV", "NACRE_LOG", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME", "MOBILE_DEV_SERVER_URL",
+            "NACRE_ENV", "NACRE_LOG", "NACRE_PROFILE", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME",
+            "MOBILE_DEV_SERVER_URL",
             "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
             "NACRE_API_CA_FILE", "WEBKIT_INSPECTOR_HTTP_SERVER",
         ]

@@ -3,16 +3,19 @@
 import Foundation
 import NacreApp
 import NacreCore
+import NacrePlugins
 
 /// What `nacre run` was asked for.
 struct RunOptions {
-    static let usage = "usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]"
+    static let usage = "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [FOLDER] [LINK…]"
 
     /// The folder of `nacre.json`, absolute.
     let folder: String
     let links: [String]
     let isPhone: Bool
     let configuration: AppConfiguration
+    /// `--profile` or `NACRE_PROFILE`: a device played by a script (SH-5, SH-9), in development only.
+    let profile: DeviceProfile?
     let environment: [String: String]
 
     /// Reads arguments and the folder's `nacre.json`.
@@ -33,6 +36,11 @@ struct RunOptions {
                 }
                 environment["MOBILE_DEV_SERVER_URL"] = value
             case "--phone": isPhone = true
+            case "--profile":
+                guard let value = rest.popFirst() else {
+                    throw NacreError("usage", "--profile needs the file of a device profile. \(Self.usage)")
+                }
+                environment["NACRE_PROFILE"] = value
             case _ where argument.hasPrefix("-"):
                 throw NacreError("usage", "\(argument) is not an option of run. \(Self.usage)")
             // The desktop hands links over as they are; which are the app's own is decided where they arrive.
@@ -55,6 +63,32 @@ struct RunOptions {
         configuration = try AppConfiguration(
             parsing: String(decoding: content, as: UTF8.self), file: file, environment: environment,
             isDevelopment: (environment["NACRE_ENV"] ?? "development") == "development")
+        profile = try Self.profile(environment["NACRE_PROFILE"] ?? "", isDevelopment: configuration.isDevelopment)
+    }
+
+    private static func profile(_ file: String, isDevelopment: Bool) throws(NacreError) -> DeviceProfile? {
+        guard !file.isEmpty else { return nil }
+        guard isDevelopment else {
+            throw NacreError("run.profile", "A device profile (NACRE_PROFILE) is set; a release shows the real device.")
+        }
+        guard let content = FileManager.default.contents(atPath: file) else {
+            throw NacreError("run.profile", "There is no device profile at \(file) to read.")
+        }
+        return try DeviceProfile(parsing: String(decoding: content, as: UTF8.self), file: file)
+    }
+
+    /// The text of `api.authorities`, or nil.
+    ///
+    /// - Throws: `configuration.authorities`.
+    func authorities() throws(NacreError) -> String? {
+        guard let name = configuration.authorities else { return nil }
+        let text = FileManager.default.contents(atPath: folder + "/" + name).map { String(decoding: $0, as: UTF8.self) }
+        guard let text, text.contains("-----BEGIN CERTIFICATE-----") else {
+            throw NacreError(
+                "configuration.authorities",
+                "api.authorities: \(folder)/\(name) is no readable PEM file of certificates.")
+        }
+        return text
     }
 
     private static func isLink(_ text: String) -> Bool {

@@ -28,7 +28,6 @@ struct ServerSettings {
         var environment = environment
         environment["NACRE_DATA"] = options["--data"] ?? environment["NACRE_DATA"]
         let file = options["--config"] ?? Self.found(environment)
-        if options["--config"] == nil { try Self.refuseForeign(file) }
         let json = try Self.read(file, isNamed: options["--config"] != nil)
         configuration = try ServerConfiguration(json: json, file: file, environment: environment) { path in
             try String(contentsOfFile: path, encoding: .utf8)
@@ -42,22 +41,10 @@ struct ServerSettings {
         return defaultFiles.first { FileManager.default.fileExists(atPath: $0) } ?? defaultFiles[0]
     }
 
-    /// Root does not take a configuration that somebody else left in the folder where it happens to stand.
-    private static func refuseForeign(_ file: String) throws(NacreError) {
-        guard geteuid() == 0, let found = try? FileManager.default.attributesOfItem(atPath: file) else { return }
-        guard (found[.ownerAccountID] as? NSNumber)?.intValue != 0 else { return }
-        throw NacreError(
-            "configuration.owner",
-            "\(file) here belongs to another user; name it with --config if it is meant.")
-    }
-
     /// The file's content; a missing file is an empty one unless it was named.
     private static func read(_ file: String, isNamed: Bool) throws(NacreError) -> JSONValue {
-        guard isNamed || FileManager.default.fileExists(atPath: file) else { return [:] }
-        guard let content = FileManager.default.contents(atPath: file) else {
-            throw NacreError("configuration.file", "\(file) cannot be read; check the path and who may read it.")
-        }
-        do { return try JSONParser.parse([UInt8](content)) } catch {
+        guard let content = try ConfigurationFile.content(of: file, isNamed: isNamed) else { return [:] }
+        do { return try JSONParser.parse(content) } catch {
             throw NacreError("configuration.file", "\(file): \(error.message)", cause: error)
         }
     }

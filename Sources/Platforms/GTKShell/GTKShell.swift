@@ -41,6 +41,11 @@
             return shell.loop(links)
         }
 
+        /// The version of WebKitGTK that runs, such as `2.50.6`.
+        package nonisolated static var engineVersion: String {
+            "\(webkit_get_major_version()).\(webkit_get_minor_version()).\(webkit_get_micro_version())"
+        }
+
         private init(_ identity: ShellIdentity, _ prepare: @escaping Prepare) {
             self.identity = identity
             self.prepare = prepare
@@ -189,6 +194,10 @@
         package func reload() { window?.page.reload() }
         package func present() { window?.present() }
         package func minimize() { if let window { gtk_window_minimize(window.window) } }
+        package func layout(width: Int, height: Int, keyboard: Int) {
+            window?.layout(
+                width: Int32(clamping: width), height: Int32(clamping: height), keyboard: Int32(clamping: keyboard))
+        }
         package func close() { if let window { gtk_window_close(window.window) } }
         package func show(_ page: ShellPage) { window?.page.show(page) }
         package func setTitle(_ title: String) { if let window { gtk_window_set_title(window.window, title) } }

@@ -74,6 +74,8 @@ package struct ShellConfiguration: Sendable {
     package var eventReceiver = "nacreReceive"
     /// Open at the size of a phone, 390 × 844.
     package var phone = false
+    /// The page's first size, for a device that is played; the usual one if nil.
+    package var pageSize: (width: Int, height: Int)?
     /// Web inspector, its shortcut, console messages on standard output.
     package var developer = false
     /// Name of an icon of the desktop's icon theme; the application id if nil.
@@ -81,6 +83,12 @@ package struct ShellConfiguration: Sendable {
     /// Where size and maximised state are kept; nil keeps nothing.
     package var windowStateFile: String?
     package var colorScheme: ShellColorScheme = .system
+    /// The API's origin as the page sees it: what a person opens there is looked at for a file to save (NB-5).
+    package var apiOrigin: String?
+    /// For tests: what is printed goes here as PDF files, and nobody is asked.
+    package var printFolder: String?
+    /// For tests: a camera and a microphone that only seem to be there.
+    package var mockDevices = false
     /// Language of the shell's own pages and dialogs.
     package var language: ShellLanguage = .system
 
@@ -124,8 +132,48 @@ package protocol ShellDelegate: AnyObject, Sendable {
     /// Alt+Left or the mouse's back button (SH-5). True if the page has dealt with it; false lets the shell go back in
     /// history, or, at its beginning and in a phone-sized window, close.
     func backRequested(canGoBack: Bool) async -> Bool
+    /// A page wants the file at this http or https address saved; the app fetches it itself, with the session. Nil where
+    /// it does not, and WebKit then fetches.
+    func download(_ url: String, suggestedName: String?) -> (any ShellDownload)?
+    /// A person wants to go to an address that is not the app's: the file that stands there to be saved, if one does.
+    func attachment(at url: String) async -> (any ShellDownload)?
+    /// A new, private folder for a file that WebKit writes by itself, a `blob:` say.
+    func makeDownloadFolder() throws -> String
     /// Asked every two seconds while a page with a retry button is shown: true loads the app again.
     func canRetry(_ page: ShellPage) async -> Bool
+}
+
+extension ShellDelegate {
+    package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
+    package func attachment(at url: String) async -> (any ShellDownload)? { nil }
+    package func makeDownloadFolder() throws -> String { throw ShellNoDownloads() }
+}
+
+/// The app takes no downloads.
+package struct ShellNoDownloads: Error, Sendable, CustomStringConvertible {
+    package var description: String { "This app saves no files." }
+}
+
+/// A file on its way into the cache folder.
+package protocol ShellDownload: Sendable {
+    /// The path of the whole file, named as it should be. May be called again after a failure and goes on where it stood;
+    /// cancelled by cancelling the task.
+    func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String
+    /// Removes what has arrived.
+    func discard() async
+}
+
+package struct ShellDownloadProgress: Sendable {
+    package let name: String
+    package let received: Int
+    /// Nil where nobody knows.
+    package let size: Int?
+
+    package init(name: String, received: Int, size: Int?) {
+        self.name = name
+        self.received = received
+        self.size = size
+    }
 }
 
 package enum ShellCrash: String, Sendable {
@@ -150,6 +198,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func present()
     /// Takes the window out of the way.
     func minimize()
+    /// Gives the page this size, less what a keyboard takes at its lower edge; for a device that is played (SH-9).
+    func layout(width: Int, height: Int, keyboard: Int)
     /// Closes the window and ends the process, gracefully.
     func close()
     /// Shows a page of the shell's own instead of the app.

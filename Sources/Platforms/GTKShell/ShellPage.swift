@@ -20,6 +20,19 @@ package enum ShellLanguage: String, Sendable {
     }
 }
 
+extension ShellLanguage {
+    /// Dictionaries for names such as `fr_FR.UTF-8`, without repetitions: `fr_FR`, `fr`.
+    static func spelling(preferred names: [String]) -> [String] {
+        var found: [String] = []
+        for name in names {
+            let bare = String(name.prefix { $0 != "." && $0 != "@" })
+            let isLanguage = bare.utf8.count >= 2 && bare.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
+            if isLanguage, bare != "POSIX", !found.contains(bare) { found.append(bare) }
+        }
+        return found
+    }
+}
+
 /// Pages of the shell's own, shown where the app's page cannot be: never a blank window.
 package enum ShellPage: Sendable, Equatable {
     /// The page's process died.

@@ -13,6 +13,10 @@
         private let configuration: ShellConfiguration
         private unowned let delegate: any ShellDelegate
         private let scheme: ColorScheme
+        private let overlay = gtk_overlay_new()!
+        private let downloads: DownloadList
+        let find: FindBar
+        private var popups: [PopupWindow] = []
         private var active = false
 
         var raw: UnsafeMutableRawPointer { UnsafeMutableRawPointer(window) }
@@ -30,8 +34,18 @@
             window = widget.assumingMemoryBound(to: GtkWindow.self)
             gtk_window_set_title(window, identity.name)
             gtk_window_set_icon_name(window, configuration.iconName ?? identity.applicationID)
-            gtk_window_set_child(window, page.raw.assumingMemoryBound(to: GtkWidget.self))
+            let french = configuration.language.resolvedHere == .french
+            downloads = DownloadList(window: window, french: french)
+            find = FindBar(view: page.view, french: french)
+            gtk_overlay_set_child(OpaquePointer(overlay), page.raw.assumingMemoryBound(to: GtkWidget.self))
+            gtk_overlay_add_overlay(OpaquePointer(overlay), downloads.widget)
+            gtk_overlay_add_overlay(OpaquePointer(overlay), find.widget)
+            gtk_window_set_child(window, overlay)
             restoreSize()
+            page.saves = { [unowned self] in downloads.follow($0) }
+            page.savesByWebKit = { [unowned self] in downloads.follow(webkit: $0, folder: $1) }
+            page.opens = { [unowned self] in openPopup() }
+            page.leaves = { [unowned self] in leavePage() }
             page.ask = { [unowned self] in await ask(title: $0, text: $1, accept: $2, refuse: $3) }
             page.hopeless = { [unowned self] in showPlainCrash() }
             connect(closed)
@@ -40,10 +54,14 @@
         /// In a phone's size it is the page that measures 390 × 844: what decorates the window comes on top. On a screen
         /// too low for that only the width is held.
         private func restoreSize() {
-            let state = configuration.phone ? WindowState.phone : savedState() ?? .desktop
+            let played = configuration.pageSize.map {
+                WindowState(width: Int32(clamping: $0.width), height: Int32(clamping: $0.height), maximised: false)
+            }
+            let state = played ?? (configuration.phone ? WindowState.phone : savedState() ?? .desktop)
             gtk_window_set_default_size(window, state.width, state.height)
             if state.maximised { gtk_window_maximize(window) }
-            guard configuration.phone else { return }
+            webkit_web_view_set_zoom_level(page.view, state.zoom)
+            guard configuration.phone || played != nil else { return }
             let fits = Self.screenHeight() >= state.height + 56
             gtk_widget_set_size_request(
                 page.raw.assumingMemoryBound(to: GtkWidget.self), state.width, fits ? state.height : -1)
@@ -68,8 +86,11 @@
         }
 
         func saveState() {
-            guard let file = configuration.windowStateFile, !configuration.phone else { return }
+            guard let file = configuration.windowStateFile, !configuration.phone, configuration.pageSize == nil else {
+                return
+            }
             var state = WindowState.desktop
+            state.zoom = webkit_web_view_get_zoom_level(page.view)
             gtk_window_get_default_size(window, &state.width, &state.height)
             state.maximised = gtk_window_is_maximized(window) != 0
             // Replaced as a whole by GLib; a failure costs a window size and nothing else.
@@ -101,18 +122,56 @@
             }
         }
 
+        /// A window for what the page opens; few at once, so that no page floods the screen.
+        private func openPopup() -> UnsafeMutableRawPointer? {
+            guard popups.count < 4 else { return nil }
+            let popup = PopupWindow(of: page, over: window) { [unowned self] closed in
+                popups.removeAll { $0 === closed }
+            }
+            popups.append(popup)
+            return popup.raw
+        }
+
+        /// Another document takes the page's place: its windows and the search in it are over.
+        private func leavePage() {
+            find.hide()
+            let old = popups
+            popups = []
+            for popup in old { popup.close() }
+        }
+
+        /// Makes the page larger or smaller by a step, or as it was; kept for the next start.
+        func zoom(_ change: (Double) -> Double) {
+            let zoom = change(webkit_web_view_get_zoom_level(page.view))
+            // Without the rounding many steps there and back would not come back.
+            let rounded = (zoom * 100).rounded() / 100
+            webkit_web_view_set_zoom_level(
+                page.view, min(max(rounded, WindowState.zooms.lowerBound), WindowState.zooms.upperBound))
+        }
+
         func present() {
             gtk_window_present(window)
         }
 
         func hide() {
+            leavePage()
             gtk_widget_set_visible(raw.assumingMemoryBound(to: GtkWidget.self), 0)
         }
 
-        /// SH-5: the page first, then history, then, where the window is a phone's, the way out.
+        /// The page measures this; what decorates the window comes on top (SH-9).
+        func layout(width: Int32, height: Int32, keyboard: Int32) {
+            let widget = page.raw.assumingMemoryBound(to: GtkWidget.self)
+            gtk_widget_set_margin_bottom(widget, keyboard)
+            gtk_widget_set_size_request(widget, width, max(1, height - keyboard))
+            gtk_window_set_default_size(window, width, height)
+        }
+
+        /// SH-5: an open sheet or dialog first, then the page's own listener, then history, then, where the window is a
+        /// phone's, the way out.
         func back() {
             let canGoBack = webkit_web_view_can_go_back(page.view) != 0
             Task {
+                if page.currentLoad != 0, await page.closesTopLayer() { return }
                 if page.currentLoad != 0, await delegate.backRequested(canGoBack: canGoBack) { return }
                 if canGoBack {
                     webkit_web_view_go_back(page.view)
@@ -148,9 +207,9 @@
             gtk_box_append(container, label)
             gtk_box_append(container, button)
             g_object_ref(page.raw)
-            gtk_window_set_child(window, box)
+            gtk_overlay_set_child(OpaquePointer(overlay), box)
             Signals.connect(UnsafeMutableRawPointer(button), "clicked") { [unowned self] in
-                gtk_window_set_child(window, page.raw.assumingMemoryBound(to: GtkWidget.self))
+                gtk_overlay_set_child(OpaquePointer(overlay), page.raw.assumingMemoryBound(to: GtkWidget.self))
                 page.load(page.wantedURL)
             }
         }

@@ -8,7 +8,8 @@
     @MainActor
     enum Shortcuts {
         enum Action: Equatable {
-            case back, forward, zoomIn, zoomOut, zoomReset, reload, inspector, fullscreen, print, close
+            case back, forward, zoomIn, zoomOut, zoomReset, reload, inspector, fullscreen, print, find, findNext,
+                findPrevious, close
         }
 
         static func install(on window: ShellWindow, developer: Bool) {
@@ -49,6 +50,10 @@
             case (control, GDK_KEY_0), (control, GDK_KEY_KP_0): return .zoomReset
             case (0, GDK_KEY_F11): return .fullscreen
             case (control, GDK_KEY_p): return .print
+            case (control, GDK_KEY_f): return .find
+            case (control, GDK_KEY_g), (0, GDK_KEY_F3): return .findNext
+            case (control | GDK_SHIFT_MASK.rawValue, GDK_KEY_g), (GDK_SHIFT_MASK.rawValue, GDK_KEY_F3):
+                return .findPrevious
             case (control, GDK_KEY_w), (control, GDK_KEY_q): return .close
             case (control, GDK_KEY_r), (0, GDK_KEY_F5): return developer ? .reload : nil
             case (0, GDK_KEY_F12): return developer ? .inspector : nil
@@ -59,13 +64,15 @@
 
         private static func perform(_ action: Action, on window: ShellWindow) {
             let view = window.page.view
-            let zoom = webkit_web_view_get_zoom_level(view)
             switch action {
             case .back: window.back()
             case .forward: window.forward()
-            case .zoomIn: webkit_web_view_set_zoom_level(view, min(zoom * 1.1, 3))
-            case .zoomOut: webkit_web_view_set_zoom_level(view, max(zoom / 1.1, 0.5))
-            case .zoomReset: webkit_web_view_set_zoom_level(view, 1)
+            case .zoomIn: window.zoom { $0 * 1.1 }
+            case .zoomOut: window.zoom { $0 / 1.1 }
+            case .zoomReset: window.zoom { _ in 1 }
+            case .find: window.find.show()
+            case .findNext: window.find.step(forward: true)
+            case .findPrevious: window.find.step(forward: false)
             case .reload: window.page.reload()
             case .inspector: webkit_web_inspector_show(webkit_web_view_get_inspector(view))
             case .fullscreen:
@@ -76,8 +83,9 @@
                 }
             case .print:
                 let operation = webkit_print_operation_new(view)
+                defer { g_object_unref(UnsafeMutableRawPointer(operation)) }
+                if window.page.printToFile(OpaquePointer(UnsafeMutableRawPointer(operation!))) { return }
                 _ = webkit_print_operation_run_dialog(operation, window.window)
-                g_object_unref(UnsafeMutableRawPointer(operation))
             case .close: gtk_window_close(window.window)
             }
         }

@@ -54,12 +54,14 @@
             attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
-        /// `GtkWidget *(*)(WebKitWebView *, WebKitNavigationAction *, gpointer data)`: `create`, always refused
-        static func connectCreate(_ object: Pointer, _ body: @escaping @MainActor (OpaquePointer) -> Void) {
+        /// `GtkWidget *(*)(WebKitWebView *, WebKitNavigationAction *, gpointer data)`: `create`; nil refuses
+        static func connectCreate(_ object: Pointer, _ body: @escaping @MainActor (OpaquePointer) -> Pointer?) {
+            typealias Body = @MainActor (OpaquePointer) -> Pointer?
             let handler: @convention(c) (Pointer, OpaquePointer, Pointer) -> Pointer? = { _, action, data in
                 nonisolated(unsafe) let action = action
-                Box<@MainActor (OpaquePointer) -> Void>.main(data) { $0(action) }
-                return nil
+                return Box<Body>.main(data) { $0(action).map(UInt.init(bitPattern:)) }.flatMap {
+                    Pointer(bitPattern: $0)
+                }
             }
             attach(object, "create", unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
@@ -153,6 +155,50 @@
                 Box<@MainActor () -> Void>.main(data) { $0() }
             }
             attach(object, "pressed", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `void (*)(WebKitNetworkSession *, GObject *, gpointer data)`, and others that are told of one object
+        static func connectObject(_ object: Pointer, _ name: String, _ body: @escaping @MainActor (Pointer) -> Void) {
+            let handler: @convention(c) (Pointer, Pointer, Pointer) -> Void = { _, told, data in
+                nonisolated(unsafe) let told = told
+                Box<@MainActor (Pointer) -> Void>.main(data) { $0(told) }
+            }
+            attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `gboolean (*)(WebKitDownload *, const char *suggested, gpointer data)`: `decide-destination`
+        static func connectDestination(_ object: Pointer, _ body: @escaping @MainActor (String) -> Bool) {
+            let handler: @convention(c) (Pointer, UnsafePointer<CChar>?, Pointer) -> gboolean = { _, name, data in
+                let name = name.map { String(cString: $0) } ?? ""
+                return Box<@MainActor (String) -> Bool>.main(data) { $0(name) ? 1 : 0 }
+            }
+            attach(object, "decide-destination", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `void (*)(WebKitDownload *, GError *, gpointer data)`: `failed`
+        static func connectFailed(_ object: Pointer, _ body: @escaping @MainActor (ShellGLibError) -> Void) {
+            let handler: @convention(c) (Pointer, UnsafePointer<GError>, Pointer) -> Void = { _, error, data in
+                let error = ShellGLibError(error.pointee)
+                Box<@MainActor (ShellGLibError) -> Void>.main(data) { $0(error) }
+            }
+            attach(object, "failed", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `gboolean (*)(WebKitWebView *, WebKitContextMenu *, WebKitHitTestResult *, gpointer data)`
+        static func connectContextMenu(_ object: Pointer, _ body: @escaping @MainActor (OpaquePointer) -> Bool) {
+            let handler: @convention(c) (Pointer, OpaquePointer, Pointer, Pointer) -> gboolean = { _, menu, _, data in
+                nonisolated(unsafe) let menu = menu
+                return Box<@MainActor (OpaquePointer) -> Bool>.main(data) { $0(menu) ? 1 : 0 }
+            }
+            attach(object, "context-menu", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `void (*)(WebKitFindController *, guint matches, gpointer data)`: `found-text`, `counted-matches`
+        static func connectCount(_ object: Pointer, _ name: String, _ body: @escaping @MainActor (UInt32) -> Void) {
+            let handler: @convention(c) (Pointer, guint, Pointer) -> Void = { _, count, data in
+                Box<@MainActor (UInt32) -> Void>.main(data) { $0(count) }
+            }
+            attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
         /// `void (*)(GDBusProxy *, const char *sender, const char *signal, GVariant *parameters, gpointer data)`

@@ -42,6 +42,22 @@
             }
         }
 
+        /// SH-5: asks the topmost open dialog or popover to close, as Escape does; true when there was one. A dialog may
+        /// refuse, and then nothing else goes back either.
+        func closesTopLayer() async -> Bool {
+            let script = """
+                (() => {
+                  const open = [...document.querySelectorAll("dialog:modal, :popover-open")];
+                  const top = open.findLast(e => e.contains(document.activeElement)) ?? open.at(-1);
+                  if (!top) return false;
+                  if (!top.matches("dialog:modal")) top.hidePopover();
+                  else if (top.dispatchEvent(new Event("cancel", { cancelable: true }))) top.close();
+                  return true;
+                })()
+                """
+            return (try? await evaluate(script, in: .bridge)) == "true"
+        }
+
         /// False when the page has gone or knows no receiver.
         func dispatch(event json: String, pageLoad: UInt64) async -> Bool {
             guard NavigationRule.isCurrent(pageLoad, shown: currentLoad) else { return false }

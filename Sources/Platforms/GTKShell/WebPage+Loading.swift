@@ -52,6 +52,7 @@
         }
 
         private func committed() {
+            leaves?()
             if let page = pendingPage {
                 pendingPage = nil
                 shownPage = page
@@ -130,7 +131,10 @@
 
     extension ShellLanguage {
         /// By the desktop's own list of languages.
-        var resolvedHere: ShellLanguage {
+        var resolvedHere: ShellLanguage { resolved(preferred: Self.preferredNames) }
+
+        /// The desktop's languages, the best first.
+        static var preferredNames: [String] {
             var names: [String] = []
             if var next = g_get_language_names() {
                 while let name = next.pointee {
@@ -138,7 +142,7 @@
                     next += 1
                 }
             }
-            return resolved(preferred: names)
+            return names
         }
     }
 #endif

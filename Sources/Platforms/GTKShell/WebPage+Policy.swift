@@ -29,7 +29,8 @@
                 if !rule.isOwn(target) {
                     navigations = navigations.suffix(7) + [(target, gesture)]
                 }
-                webkit_policy_decision_use(policy)
+                guard gesture, mayBeFile(target) else { return webkit_policy_decision_use(policy) }
+                decideLater(policy, target)
             case .external:
                 webkit_policy_decision_ignore(policy)
                 delegate.openExternally(target)
@@ -37,15 +38,54 @@
             }
         }
 
-        private func decideWindow(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ decision: OpaquePointer) {
-            webkit_policy_decision_ignore(policy)
-            openWindow(webkit_navigation_policy_decision_get_navigation_action(decision))
+        /// NB-5 before NB-10: a file of the API is saved, whichever frame asks; anything else goes the way it went.
+        private func decideLater(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ target: String) {
+            g_object_ref(policy)
+            Task {
+                if let download = await delegate.attachment(at: target) {
+                    webkit_policy_decision_ignore(policy)
+                    saves?(download)
+                } else {
+                    webkit_policy_decision_use(policy)
+                }
+                g_object_unref(policy)
+            }
         }
 
-        /// `target=_blank` comes as a policy decision, `window.open` as a view to create; there is only one window.
-        func openWindow(_ action: OpaquePointer?) {
+        /// Whether the address is the API's, so that a file may stand there.
+        private func mayBeFile(_ target: String) -> Bool {
+            guard let api = configuration.apiOrigin else { return false }
+            return target == api || target.hasPrefix(api + "/")
+        }
+
+        private func decideWindow(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ decision: OpaquePointer) {
+            let action = webkit_navigation_policy_decision_get_navigation_action(decision)
             let (target, gesture) = Self.read(action)
-            if rule.newWindow(to: target, userGesture: gesture) == .external { delegate.openExternally(target) }
+            // What may have a window of the app's own gets it by `create`.
+            if gesture, PopupRule(page: rule).mayOpen(target) { return webkit_policy_decision_use(policy) }
+            webkit_policy_decision_ignore(policy)
+            leaveWindow(target, gesture)
+        }
+
+        /// `window.open`, and `target=_blank` once it was decided to use it: a window of the app's own for what is its
+        /// own, the system for the rest.
+        func openWindow(_ action: OpaquePointer?) -> UnsafeMutableRawPointer? {
+            let (target, gesture) = Self.read(action)
+            if gesture, PopupRule(page: rule).mayOpen(target) { return opens?() }
+            leaveWindow(target, gesture)
+            return nil
+        }
+
+        private func leaveWindow(_ target: String, _ gesture: Bool) {
+            guard rule.newWindow(to: target, userGesture: gesture) == .external else { return }
+            guard mayBeFile(target) else { return delegate.openExternally(target) }
+            Task {
+                if let download = await delegate.attachment(at: target) {
+                    saves?(download)
+                } else {
+                    delegate.openExternally(target)
+                }
+            }
         }
 
         private func decideResponse(_ policy: UnsafeMutablePointer<WebKitPolicyDecision>, _ decision: OpaquePointer) {
@@ -54,42 +94,26 @@
             let topFrame = webkit_response_policy_decision_is_main_frame_main_resource(decision) != 0
             if topFrame && !rule.isOwn(target) {
                 webkit_policy_decision_ignore(policy)
-            } else if webkit_response_policy_decision_is_mime_type_supported(decision) == 0 {
+            } else if Self.isFile(decision, response) {
                 webkit_policy_decision_download(policy)
             } else {
                 webkit_policy_decision_use(policy)
             }
         }
 
-        private static func read(_ action: OpaquePointer?) -> (uri: String, userGesture: Bool) {
+        /// Whether the answer is to be saved: by its own word, or because no page can be made of it.
+        private static func isFile(_ decision: OpaquePointer, _ response: OpaquePointer?) -> Bool {
+            if webkit_response_policy_decision_is_mime_type_supported(decision) == 0 { return true }
+            guard let headers = webkit_uri_response_get_http_headers(response),
+                let field = soup_message_headers_get_one(headers, "Content-Disposition")
+            else { return false }
+            return DownloadFile.isAttachment(String(cString: field))
+        }
+
+        static func read(_ action: OpaquePointer?) -> (uri: String, userGesture: Bool) {
             let request = webkit_navigation_action_get_request(action)
             let uri = webkit_uri_request_get_uri(request).map { String(cString: $0) } ?? ""
             return (uri, webkit_navigation_action_is_user_gesture(action) != 0)
-        }
-
-        /// SH-7: camera and microphone by asking a person; anything else is denied.
-        func decidePermission(_ request: UnsafeMutableRawPointer) {
-            guard nacre_is_user_media_request(request) != 0, shownPage == nil, rule.isOwn(uri), let ask else {
-                return webkit_permission_request_deny(OpaquePointer(request))
-            }
-            let media = OpaquePointer(request)
-            let camera = webkit_user_media_permission_is_for_video_device(media) != 0
-            let microphone = webkit_user_media_permission_is_for_audio_device(media) != 0
-            guard camera || microphone else { return webkit_permission_request_deny(media) }
-            let text = MediaQuestion(
-                appName: appName, camera: camera, microphone: microphone,
-                french: configuration.language.resolvedHere == .french)
-            let load = currentLoad
-            g_object_ref(request)
-            Task {
-                let granted = await ask(text.title, text.body, text.accept, text.refuse)
-                if granted && load == currentLoad {
-                    webkit_permission_request_allow(media)
-                } else {
-                    webkit_permission_request_deny(media)
-                }
-                g_object_unref(UnsafeMutableRawPointer(media))
-            }
         }
     }
 #endif

@@ -28,10 +28,22 @@
         var wantedURL: String
         var tlsFailures = 0
         var navigations: [(uri: String, userGesture: Bool)] = []
+        /// How often something was printed into a folder.
+        var prints = 0
         /// Bumped whenever a retry loop must end.
         var retryRound = 0
         /// Asks a person; set by the window.
         var ask: (@MainActor (_ title: String, _ text: String, _ accept: String, _ refuse: String) async -> Bool)?
+        /// Saves a file; set by the window.
+        var saves: (@MainActor (any ShellDownload) -> Void)?
+        /// Saves a file that WebKit fetches, into a new folder; set by the window.
+        var savesByWebKit: (@MainActor (_ download: OpaquePointer, _ folder: String) -> Void)?
+        /// Makes a window for what the page opens, and answers its web view; set by the window.
+        var opens: (@MainActor () -> UnsafeMutableRawPointer?)?
+        /// Called when another document takes the place of the app's; set by the window.
+        var leaves: (@MainActor () -> Void)?
+        /// What a person has allowed this app since it was started.
+        var permissions = PermissionMemory()
         /// Called when even the shell's own page has crashed.
         var hopeless: (@MainActor () -> Void)?
 
@@ -46,7 +58,7 @@
             session = Self.makeSession(configuration)
             proxyGuard = try ProxyGuard(proxy: configuration.proxy, session: session)
             content = Self.makeContent(configuration)
-            view = nacre_web_view_new(webkit_web_context_new(), session, content, Self.makeSettings(configuration))
+            view = nacre_web_view_new(Self.makeContext(), session, content, Self.makeSettings(configuration))
             connect(content: UnsafeMutableRawPointer(content))
         }
 
@@ -69,6 +81,17 @@
             webkit_cookie_manager_set_persistent_storage(
                 cookies, configuration.dataFolder + "/cookies.sqlite", WEBKIT_COOKIE_PERSISTENT_STORAGE_SQLITE)
             return session
+        }
+
+        /// Spelling is checked in the languages of the desktop, as far as there are dictionaries.
+        private static func makeContext() -> OpaquePointer {
+            let context = webkit_web_context_new()!
+            webkit_web_context_set_spell_checking_enabled(context, 1)
+            let languages = ShellLanguage.spelling(preferred: ShellLanguage.preferredNames)
+            if !languages.isEmpty {
+                withCStrings(languages) { webkit_web_context_set_spell_checking_languages(context, $0) }
+            }
+            return context
         }
 
         /// Scripts go into pages of the app's origin only; the message handler exists in the bridge's world only.
@@ -117,6 +140,7 @@
             webkit_settings_set_enable_media_stream(settings, 1)
             webkit_settings_set_javascript_can_open_windows_automatically(settings, 0)
             webkit_settings_set_enable_smooth_scrolling(settings, 1)
+            webkit_settings_set_enable_mock_capture_devices(settings, configuration.mockDevices ? 1 : 0)
             return settings
         }
 
@@ -133,6 +157,25 @@
             }
             Signals.connectPolicy(raw) { [unowned self] decision, type in decide(decision, type) }
             Signals.connectCreate(raw) { [unowned self] action in openWindow(action) }
+            Signals.connectObject(UnsafeMutableRawPointer(session), "download-started") { [unowned self] download in
+                downloadStarted(OpaquePointer(download))
+            }
+            Signals.connectRequest(raw, "query-permission-state") { [unowned self] query in
+                answer(permissionQuery: OpaquePointer(query))
+                return true
+            }
+            Signals.connectContextMenu(raw) { [unowned self] menu in
+                ContextMenu.trim(menu, developer: configuration.developer)
+            }
+            Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
+                nameFilter(of: OpaquePointer(request))
+                return false
+            }
+            if configuration.printFolder != nil {
+                Signals.connectRequest(raw, "print") { [unowned self] operation in
+                    printToFile(OpaquePointer(operation))
+                }
+            }
             Signals.connectCode(raw, "load-changed") { [unowned self] code in
                 loadChanged(WebKitLoadEvent(UInt32(bitPattern: code)))
             }

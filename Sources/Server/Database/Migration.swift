@@ -15,17 +15,9 @@ public struct Migration: Sendable {
         self.script = script
     }
 
-    /// A sum over the script that shows an edit after release (FNV-1a; no protection against intent).
-    var checksum: String {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in script.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return String(sum, radix: 16)
-    }
-
     static func apply(
         _ migrations: [Migration], of component: String, to sql: any SQLConnection, dialect: SQLDialect, now: Instant
     ) throws(NacreError) {
-        precondition(migrations.map(\.version) == migrations.indices.map { $0 + 1 }, "versions count 1, 2, 3 …")
         try sql.executeScript(
             """
             CREATE TABLE IF NOT EXISTS nacre_migration (
@@ -34,21 +26,13 @@ public struct Migration: Sendable {
             """)
         let done = try sql.query(
             "SELECT version, checksum FROM nacre_migration WHERE component = $1 ORDER BY version", [.text(component)])
-        guard done.count <= migrations.count else {  // guard: migration-newer
-            throw NacreError(
-                "database.migration_newer",
-                "The tables of \(component) have version \(done.count), this program knows \(migrations.count); "
-                    + "install the newer program.")
+        let history = try done.map { row throws(NacreError) in
+            (version: Int(try row.integer("version")), checksum: row["checksum"].text)
         }
-        for (row, migration) in zip(done, migrations) {
-            guard try row.integer("version") == migration.version, row["checksum"].text == migration.checksum else {
-                throw NacreError(
-                    "database.migration_changed",
-                    "Step \(migration.version) of \(component) differs from the one these tables were made with; "
-                        + "add a new step instead.")
-            }
-        }
-        for migration in migrations.dropFirst(done.count) {
+        let steps = migrations.map { SchemaStep($0.version, $0.script) }
+        let remaining = try SchemaStep.remaining(
+            steps, after: history, in: "The tables of \(component)", layer: "database")
+        for migration in remaining {
             try sql.executeScript(dialect.expand(migration.script))
             try sql.execute(
                 "INSERT INTO nacre_migration (component, version, checksum, applied_at) VALUES ($1, $2, $3, $4)",

@@ -7,11 +7,16 @@ import NacreCore
 struct PostgresTarget: Sendable {
     /// The connection parameters of libpq, by keyword.
     let parameters: [String: String]
+    /// The keywords among them that libpq itself says are secrets: `password`, `sslpassword`.
+    let secretKeywords: Set<String>
 
     /// Reads `postgres://user:password@host:5432/name?sslmode=verify-full` and everything else that libpq takes in a URL.
     ///
+    /// `environment` answers a variable of libpq's own (`PGHOST`), which stands in for what the URL does not say.
     /// - Throws: `database.url`; the URL is not repeated, it may hold a password.
-    init(url: String) throws(NacreError) {
+    init(
+        url: String, environment: (String) -> String? = PostgresTarget.ownEnvironment
+    ) throws(NacreError) {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else { throw Self.fault }
         // What libpq says about a URL it cannot read quotes parts of it, perhaps the password: it is not passed on.
         var complaint: UnsafeMutablePointer<CChar>?
@@ -20,13 +25,22 @@ struct PostgresTarget: Sendable {
         guard let options else { throw Self.fault }
         defer { PQconninfoFree(options) }
         var read: [String: String] = [:]
+        var secrets: Set<String> = []
         var option = options
         while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { read[String(cString: keyword)] = String(cString: value) }
+            if let value = option.pointee.val {
+                read[String(cString: keyword)] = String(cString: value)
+                // libpq's mark for what a form shows as dots.
+                if String(cString: option.pointee.dispchar) == "*" { secrets.insert(String(cString: keyword)) }
+            }
             option += 1
         }
-        parameters = Self.completed(read)
+        secretKeywords = secrets
+        parameters = Self.completed(read, environment)
     }
+
+    /// What libpq finds in the environment of this process.
+    static func ownEnvironment(_ name: String) -> String? { nacre_pg_environment(name).map { String(cString: $0) } }
 
     private static var fault: NacreError {
         NacreError(
@@ -36,7 +50,7 @@ struct PostgresTarget: Sendable {
     }
 
     /// The settings that a server needs, where the URL says nothing else.
-    private static func completed(_ read: [String: String]) -> [String: String] {
+    private static func completed(_ read: [String: String], _ environment: (String) -> String?) -> [String: String] {
         var result = [
             "connect_timeout": "5", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
             "tcp_user_timeout": "30000", "fallback_application_name": "nacre",
@@ -44,17 +58,18 @@ struct PostgresTarget: Sendable {
         result.merge(read) { _, written in written }
         result["client_encoding"] = "UTF8"
         // libpq's own default goes on without TLS when the server offers none, also over the internet.
-        if !isLocal(read), read["sslmode"] == nil, nacre_pg_has_environment("PGSSLMODE") == 0 {
+        if !isLocal(read, environment), read["sslmode"] == nil, environment("PGSSLMODE") == nil {
             result["sslmode"] = "require"  // guard: postgres-tls
         }
         return result
     }
 
-    private static func isLocal(_ read: [String: String]) -> Bool {
+    private static func isLocal(_ read: [String: String], _ environment: (String) -> String?) -> Bool {
         if read["hostaddr"] == nil, read["host"] == nil {
             // Then libpq looks elsewhere for a host.
             return read["service"] == nil
-                && (["PGHOST", "PGHOSTADDR", "PGSERVICE"] as [String]).allSatisfy { nacre_pg_has_environment($0) == 0 }
+                // guard: postgres-elsewhere
+                && (["PGHOST", "PGHOSTADDR", "PGSERVICE"] as [String]).allSatisfy { environment($0) == nil }
         }
         let hosts = (read["hostaddr"] ?? read["host"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
         return hosts.allSatisfy {
@@ -70,7 +85,11 @@ struct PostgresTarget: Sendable {
 
     /// `text` without the password, should it stand there.
     func redacted(_ text: String) -> String {
-        guard let password = parameters["password"], !password.isEmpty else { return text }
-        return text.replacing(password, with: "•••")  // guard: postgres-password
+        var text = text
+        for keyword in secretKeywords {
+            guard let secret = parameters[keyword], !secret.isEmpty else { continue }
+            text = text.replacing(secret, with: "•••")  // guard: postgres-password
+        }
+        return text
     }
 }

@@ -64,6 +64,7 @@ package struct Gateway: HTTPResponder {
     /// Brings the tables up to date; call it once before the first request.
     package func prepare() async throws {
         try await core.sessions.prepare()
+        if core.hasTokens { try await core.sessionTokens.prepare() }
         try await core.limiter.prepare()
         try await core.parts.database.migrate(PendingStore.component, PendingStore.migrations)
         try await core.identityKeys.prepare(first: core.parts.identityKey)
@@ -72,8 +73,17 @@ package struct Gateway: HTTPResponder {
     /// The keys under the identity tokens.
     package var identityKeys: IdentityKeys { core.identityKeys }
 
+    /// Whether clients may have tokens whose keys `rotateTokenKeys` follows by new ones.
+    package var hasTokens: Bool { core.hasTokens }
+
+    /// Follows the key under session tokens by a new one; `stolen` makes what older keys signed worthless at once.
+    package func rotateTokenKeys(stolen: Bool) async throws { try await core.sessionTokens.rotateKeys(stolen: stolen) }
+
+    /// Stores what could not be stored so far; call it before the process ends.
+    package func settle() async { await core.gate.keeper.saveKept() }
+
     /// Closes WebSockets and event streams; without that a stop waits for them.
-    package func closeLiveConnections() { core.live.closeAll("stopping") }
+    package func closeLiveConnections() { core.live.closeAll(LiveConnections.stopping) }
 
     /// How many WebSockets and event streams are open.
     package var liveConnectionCount: Int { core.live.count }
@@ -81,8 +91,26 @@ package struct Gateway: HTTPResponder {
     /// Hears of sessions that end, in this process or another one while `followSessions` runs.
     package var events: SessionEvents { core.sessions.events }
 
-    /// Brings the ends of sessions from other processes to `events` until the task is cancelled.
-    package func followSessions() async { await core.feed.run() }
+    /// Brings the ends of sessions from other processes to `events`, and looks at the sessions of open connections when it
+    /// is time (HO-13), until the task is cancelled.
+    package func followSessions() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await core.feed.run() }
+            group.addTask {
+                while !Task.isCancelled {
+                    await lookAtLiveConnections()
+                    do { try await core.parts.time.sleep(for: .seconds(1)) } catch { return }
+                }
+            }
+        }
+    }
+
+    /// Looks at the sessions of open WebSockets and event streams that are due to be asked about, and closes those whose
+    /// session is over.
+    package func lookAtLiveConnections() async {
+        let keeper = core.gate.keeper
+        await core.live.look(now: core.parts.time.now) { try await keeper.check(id: $0, as: $1) }
+    }
 
     /// Removes what has expired, in batches; call it every few minutes, in one process at a time.
     ///
@@ -99,6 +127,7 @@ package struct Gateway: HTTPResponder {
         removed["gateway_pending"] = try await database.remove(
             RetentionRule("gateway_pending", key: "row_id", where: "created_at < $1"), now - PendingStore.lifetime)
         try await core.identityKeys.maintain()
+        if core.hasTokens { try await core.sessionTokens.maintainKeys() }
         if let count = removed["sessions"], count > 0 {
             core.parts.log.info("sessions.expired", ["count": JSONValue(count)])
         }

@@ -58,7 +58,8 @@ struct GatewayCore: Sendable {
         identity = IdentityIssuer(
             keys: identityKeys, issuer: configuration.publicOrigin.description, time: time, random: random)
         live = LiveConnections(
-            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0)
+            events: sessions.events, limit: configuration.upstream?.liveLimit ?? 0,
+            retry: configuration.sessions.retryInterval)
         let (gate, identity, live) = (gate, identity, live)
         proxy = configuration.upstream.map {
             ReverseProxy(
@@ -70,6 +71,9 @@ struct GatewayCore: Sendable {
         // The routes are known once everything that answers them is there.
         document = OpenAPIDocument(configuration, routes: router.routes)
     }
+
+    /// Whether clients may have tokens beside the cookie.
+    var hasTokens: Bool { !configuration.tokens.presentations.isEmpty }
 
     /// Our own addresses, then the upstream's, then the web bundle's.
     var router: Router {

@@ -69,10 +69,10 @@ struct AuthorizationRequest: Sendable {
         guard fields["response_mode"] == nil || fields["response_mode"] == "query" else {
             throw refused("invalid_request", "The response_mode must be query.")
         }
-        let scopes = (single("scope") ?? "").split(separator: " ").map(String.init)
+        let scopes = (single("scope") ?? "").parts(at: " ").map(String.init)
         guard scopes.contains("openid") else { throw refused("invalid_scope", "The scope must hold openid.") }
         challenge = try Self.challenge(fields, isPublic: client.isPublic, refused)
-        prompts = Set((single("prompt") ?? "").split(separator: " ").map(String.init))
+        prompts = Set((single("prompt") ?? "").parts(at: " ").map(String.init))
         guard !prompts.contains("none") || prompts.count == 1 else {
             throw refused("invalid_request", "The prompt none stands alone.")
         }
@@ -89,7 +89,7 @@ struct AuthorizationRequest: Sendable {
         self.answer = answer
         scope = scopes.filter { ["openid", "profile", "email"].contains($0) }.joined(separator: " ")
         nonce = single("nonce")
-        levels = (single("acr_values") ?? "").split(separator: " ").map(String.init)
+        levels = (single("acr_values") ?? "").parts(at: " ").map(String.init)
         loginHint = single("login_hint")
         idTokenHint = single("id_token_hint")
     }

@@ -81,8 +81,8 @@ public struct ProviderLifetimes: Sendable {
     public init() {}
 }
 
-/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that signed this account in before has a count of its own,
-/// so that a stranger's guesses never lock its owner out.
+/// How many wrong passwords are taken at once before a 429; then one more after each share of the window. A device that
+/// signed this account in before has a count of its own, so that a stranger's guesses never lock its owner out.
 public struct ProviderThrottle: Sendable {
     /// Failures per address in one window.
     public var perAddress = 30
@@ -90,6 +90,8 @@ public struct ProviderThrottle: Sendable {
     public var perAccount = 10
     /// The window.
     public var window: Duration = .seconds(600)
+    /// Authorization requests that are answered from one session without a form, in a minute: each stores a code.
+    public var silentPerMinute = 60
 
     /// The defaults.
     public init() {}

@@ -58,8 +58,7 @@ struct ProviderCore: Sendable {
 
     /// The form fields of a POST, or nil when it is no form of a sane size.
     func form(of request: HTTPRequest) async throws -> FormFields? {
-        let type = request.fields["Content-Type"]?.split(separator: ";").first.map { $0.trimmingSpaces().lowercased() }
-        guard type == "application/x-www-form-urlencoded",
+        guard request.fields.mediaType == "application/x-www-form-urlencoded",
             let bytes = try? await request.body.collect(upTo: 32 * 1024),
             let text = String(validating: bytes, as: UTF8.self)
         else { return nil }
@@ -82,8 +81,8 @@ struct ProviderCookies: Sendable {
     /// The value of a cookie that came with a request.
     func value(_ name: String, in request: HTTPRequest) -> String? {
         for header in request.fields.values("Cookie") {
-            for pair in header.split(separator: ";") {
-                let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            for pair in header.parts(at: ";") {  // guard: provider-cookie-bytes
+                let halves = pair.parts(at: "=", most: 2, keepingEmpty: true)
                 guard halves.count == 2, halves[0].trimmingSpaces() == name else { continue }
                 let value = halves[1].trimmingSpaces()
                 return value.isEmpty || value.utf8.count > 256 ? nil : value

@@ -12,7 +12,7 @@ struct EnvironmentReader {
         "OIDC_RP_SIGN_ALGO", "OIDC_AUTH_REQUEST_EXTRA_PARAMS", "MOBILE_AUTH_CALLBACK_SCHEMES",
         "MOBILE_AUTH_CALLBACK_LINKS", "MOBILE_APPLE_APP_IDS", "MOBILE_ANDROID_APPS",
         "MOBILE_AUTH_TOKEN_TTL", "MOBILE_OTA_MANIFEST_URL", "SESSION_COOKIE_AGE", "SESSION_ABSOLUTE_AGE",
-        "SESSION_REVALIDATE_AGE", "SESSION_GRACE_AGE",
+        "SESSION_REVALIDATE_AGE", "SESSION_GRACE_AGE", "SESSION_MAX_PER_PERSON",
     ]
 
     let variables: [String: String]
@@ -33,11 +33,16 @@ struct EnvironmentReader {
 
     /// A whole number of seconds in `range`.
     func seconds(_ name: String, in range: ClosedRange<Int64>) throws(NacreError) -> Duration? {
+        try integer(name, in: range, of: " of seconds").map { .seconds($0) }
+    }
+
+    /// A whole number in `range`; `unit` is what it counts.
+    func integer(_ name: String, in range: ClosedRange<Int64>, of unit: String = "") throws(NacreError) -> Int64? {
         guard let text = text(name) else { return nil }
         guard let value = Int64(text), range.contains(value) else {
-            throw fault(name, "must be a whole number of seconds from \(range.lowerBound) to \(range.upperBound).")
+            throw fault(name, "must be a whole number\(unit) from \(range.lowerBound) to \(range.upperBound).")
         }
-        return .seconds(value)
+        return value
     }
 
     /// A JSON list of strings. An empty value is an empty list.

@@ -64,7 +64,7 @@ public final class NacreServer: Sendable {
         self.configuration = configuration
         let metrics = ServerMetrics(version: ServerConfiguration.version, time: time)
         self.metrics = metrics
-        let log = log.observed(by: { metrics.note($0, $1, $2) })
+        let log = log.observed(by: metrics.observer)
         self.log = log
         let accepting = AcceptingFlag()
         self.accepting = accepting
@@ -143,7 +143,6 @@ public final class NacreServer: Sendable {
                 counted.wrapping(gateway), gatewayListener.loops)
         ]
         if let provider {
-            let place = configuration.provider.listen
             let counted = MeasuringMiddleware(
                 metrics: metrics, part: "provider", elsewhere: { _ in "none" }, time: time)
             // The same proxy stands before both: without its word all people would share one limit.
@@ -152,7 +151,7 @@ public final class NacreServer: Sendable {
             parts.append(
                 part(
                     "provider", "provider.listen.port", configuration.provider.issuer,
-                    ListenerConfiguration(host: place.host, port: place.port),
+                    configuration.publicListener(configuration.provider.listen),
                     counted.wrapping(edge.wrapping(logged))))
         }
         if let place = configuration.metrics {
@@ -210,15 +209,24 @@ public final class NacreServer: Sendable {
                 group.addTask { [configuration] in await part.listener.stop(grace: configuration.stopGrace) }
             }
         }
+        await gateway.settle()
         upstream.closeIdle()
         loops.stop()
         log.notice("server.stopped")
     }
 
     /// Follows the key under the identity tokens by a new one, in every process of the database.
-    func rotateIdentityKey() async throws { try await gateway.identityKeys.rotate() }
+    ///
+    /// `stolen` withdraws the old ones at once, here and in the two below.
+    func rotateIdentityKey(stolen: Bool) async throws { try await gateway.identityKeys.rotate(stolen: stolen) }
 
-    /// The same for the embedded provider's keys, where it is on; `stolen` withdraws the old ones at once.
+    /// Whether clients may have tokens, and so keys of those.
+    var hasTokens: Bool { gateway.hasTokens }
+
+    /// The same for the keys under session tokens.
+    func rotateTokenKeys(stolen: Bool) async throws { try await gateway.rotateTokenKeys(stolen: stolen) }
+
+    /// The same for the embedded provider's keys, where it is on.
     func rotateProviderKeys(stolen: Bool) async throws {
         try await provider?.rotateKeys(stolen ? .compromised : .planned)
     }

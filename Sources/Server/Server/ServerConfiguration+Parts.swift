@@ -7,6 +7,7 @@ import NacreGateway
 import NacreHTTP
 import NacreListener
 import NacreProvider
+import NacreRouting
 import NacreSessions
 
 /// What each part is told.
@@ -46,6 +47,7 @@ extension ServerConfiguration {
         result.updateManifest = updateManifest
         result.sessions = SessionPolicy(
             idle: cookieAge, absolute: absoluteAge, revalidateAge: revalidateAge, grace: graceAge)
+        result.sessions.perPerson = sessionsPerPerson
         result.identityKeyAge = identityKeyAge
         result.upstream = upstream.map { upstream in
             var result = UpstreamConfiguration(origin: upstream.origin, audience: upstream.audience)
@@ -86,12 +88,22 @@ extension ServerConfiguration {
         result.levels = provider.levels
         result.issuer = provider.issuer
         result.isDevelopment = isDevelopment
+        result.throttle.silentPerMinute = silentPerMinute
         result.secret = keys.provider
         return result
     }
 
+    /// A listener that anybody may reach.
+    func publicListener(_ place: Address) -> ListenerConfiguration {
+        var result = ListenerConfiguration(host: place.host, port: place.port)
+        result.connectionsPerClient = connectionsPerClient == 0 ? nil : connectionsPerClient
+        result.trustedProxies = trustedProxies.compactMap { AddressRange($0) }
+        result.bodyPace = bodyRate == 0 ? nil : BodyPace(bytesPerSecond: bodyRate, window: bodyWindow)
+        return result
+    }
+
     func listener() throws(NacreError) -> ListenerConfiguration {
-        var result = ListenerConfiguration(host: listen.host, port: listen.port)
+        var result = publicListener(listen)
         // A loop is a thread; beyond a few of them the database is what everybody waits for.
         result.loops = min(4, ProcessInfo.processInfo.activeProcessorCount)
         if let certificate {

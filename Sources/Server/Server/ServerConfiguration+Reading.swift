@@ -237,6 +237,11 @@ extension ServerConfiguration {
         absoluteAge = try age("absoluteAge", "SESSION_ABSOLUTE_AGE", absoluteAge)
         revalidateAge = try age("revalidateAge", "SESSION_REVALIDATE_AGE", revalidateAge)
         graceAge = try age("graceAge", "SESSION_GRACE_AGE", graceAge)
+        let range: ClosedRange<Int64> = 1...10_000
+        let written = try object?.integer("perPerson", in: range)
+        sessionsPerPerson =
+            try (environment.integer("SESSION_MAX_PER_PERSON", in: range) ?? written).map { Int($0) }
+            ?? sessionsPerPerson
         try object?.finish()
     }
 

@@ -29,11 +29,17 @@ extension ServerConfiguration {
 
     mutating func readLimits(_ reader: inout ConfigurationReader) throws(NacreError) {
         guard var object = try reader.object("limits") else { return }
-        func count(_ key: String, _ preset: Int) throws(NacreError) -> Int {
-            try object.integer(key, in: 1...100_000).map { Int($0) } ?? preset
+        func count(
+            _ key: String, _ preset: Int, _ range: ClosedRange<Int64> = 1...100_000
+        ) throws(NacreError) -> Int {
+            try object.integer(key, in: range).map { Int($0) } ?? preset
         }
         departuresPerMinute = try count("departuresPerMinute", departuresPerMinute)
         tokensPerMinute = try count("tokensPerMinute", tokensPerMinute)
+        silentPerMinute = try count("silentPerMinute", silentPerMinute)
+        connectionsPerClient = try count("connectionsPerClient", connectionsPerClient, 0...100_000)
+        bodyRate = try count("bodyRate", bodyRate, 0...1_000_000_000)
+        bodyWindow = try object.integer("bodyWindow", in: 1...3600).map { .seconds($0) } ?? bodyWindow
         try object.finish()
     }
 }

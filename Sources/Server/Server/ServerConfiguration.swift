@@ -188,6 +188,17 @@ public struct ServerConfiguration: Sendable {
     public var departuresPerMinute = 60
     /// `limits.tokensPerMinute`: refreshes and revocations of tokens that one client network may ask for. Default 120.
     public var tokensPerMinute = 120
+    /// `limits.silentPerMinute`: authorization requests that the embedded provider answers from one browser's session without
+    /// asking the person. Default 60.
+    public var silentPerMinute = 60
+    /// `limits.connectionsPerClient`: connections that one client network may have open to each listener; `trustedProxies` are
+    /// not counted. Default 512; 0 counts nobody.
+    public var connectionsPerClient = 512
+    /// `limits.bodyRate`, in bytes per second: what a body must move at, either way, when the client is waited for. Default
+    /// 240; 0 lets bodies trickle.
+    public var bodyRate = 240
+    /// `limits.bodyWindow`, in seconds: for so long a body may move more slowly. Default 60.
+    public var bodyWindow: Duration = .seconds(60)
     /// `tokens`.
     public var tokens = Tokens()
     /// `sessions.cookieAge`, `SESSION_COOKIE_AGE`, in seconds: a session ends after so long without use. Default 30 days.
@@ -199,6 +210,9 @@ public struct ServerConfiguration: Sendable {
     /// `sessions.graceAge`, `SESSION_GRACE_AGE`, in seconds: how long a session lives on while the provider cannot be
     /// asked. Default 24 hours.
     public var graceAge: Duration = .seconds(24 * 3600)
+    /// `sessions.perPerson`, `SESSION_MAX_PER_PERSON`: how many sessions one person may have; the one that was used the
+    /// longest ago ends for a new one. Default 100.
+    public var sessionsPerPerson = 100
     /// `updates.manifest`, `MOBILE_OTA_MANIFEST_URL`: the manifest of the release channel. Default none: no updates.
     public var updateManifest: String?
     /// `metrics.listen`: where `/metrics` is served in Prometheus' text format, apart from everything public. Default none: no

@@ -65,6 +65,9 @@ package struct SessionPolicy: Sendable {
     package var retryInterval: Duration
     /// How long one process may take to ask the method while the others let the session be. Default 120 seconds.
     package var claimInterval: Duration = .seconds(120)
+    /// How many sessions one person may have; the one that was used the longest ago ends for a new one. As many more may
+    /// wait for their app. Default 100 (`SESSION_MAX_PER_PERSON`).
+    package var perPerson = 100
 
     package init(
         idle: Duration = .seconds(30 * 86400), absolute: Duration = .seconds(365 * 86400),

@@ -29,29 +29,50 @@ package struct SessionCookie: Sendable {
 
     /// The handle in these `Cookie` field values; nil when there is none, more than one, or one that cannot be ours.
     package func handle(in fields: [String]) -> String? {
-        let values = CookieFields.pairs(fields).filter { $0.name == name }.map(\.value)
-        guard let first = values.first, values.allSatisfy({ $0 == first }), first.utf8.count <= 128,
-            Base64URL.decode(first)?.count == 32
-        else { return nil }
-        return first
+        var found: Substring.UTF8View?
+        for field in fields {
+            for part in CookieFields.members(field) where part.name.elementsEqual(name.utf8) {
+                guard let first = found else {
+                    found = part.value
+                    continue
+                }
+                guard part.value.elementsEqual(first) else { return nil }
+            }
+        }
+        guard let found, found.count <= 128 else { return nil }
+        let handle = String(Substring(found))
+        return Base64URL.decode(handle)?.count == 32 ? handle : nil
     }
 }
 
 /// The members of `Cookie` fields.
 package enum CookieFields {
+    /// Name and value of each member of one field, in bytes: every request with a session comes by here several times.
+    static func members(_ field: String) -> [(name: Substring.UTF8View, value: Substring.UTF8View)] {
+        field.utf8.split(separator: UInt8(ascii: ";")).compactMap { part in
+            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            return (part[..<equals].drop { $0 == UInt8(ascii: " ") }, part[part.index(after: equals)...])
+        }
+    }
+
     /// Names and values, in order.
     package static func pairs(_ fields: [String]) -> [(name: String, value: String)] {
-        // In bytes: every request with a session comes by here.
-        fields.flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }.compactMap { part in
-            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-            let name = part[..<equals].drop { $0 == UInt8(ascii: " ") }
-            return (String(Substring(name)), String(Substring(part[part.index(after: equals)...])))
-        }
+        fields.flatMap(members).map { (String(Substring($0.name)), String(Substring($0.value))) }
     }
 
     /// The one `Cookie` field value without the members called `names` accepts, or nil when nothing is left.
     package static func text(_ fields: [String], without removes: (String) -> Bool) -> String? {
-        let kept = pairs(fields).filter { !removes($0.name) }
-        return kept.isEmpty ? nil : kept.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+        var kept = ""
+        for field in fields {
+            for (name, value) in members(field) {
+                let name = String(Substring(name))
+                if removes(name) { continue }
+                if !kept.isEmpty { kept += "; " }
+                kept += name
+                kept += "="
+                kept += Substring(value)
+            }
+        }
+        return kept.isEmpty ? nil : kept
     }
 }

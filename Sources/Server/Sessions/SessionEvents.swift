@@ -6,7 +6,8 @@ import Synchronization
 package struct SessionEnding: Sendable, Hashable {
     /// The session's identifier.
     package let session: String
-    /// Such as `signed_out`, `ended_elsewhere`, `backchannel`, `expired`, `invalid_grant`, `refresh_reused`, `parent_ended`.
+    /// Such as `signed_out`, `ended_elsewhere`, `backchannel`, `expired`, `invalid_grant`, `refresh_reused`, `too_many`,
+    /// `parent_ended`.
     package let reason: String
 
     package init(session: String, reason: String) {

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
+import NacreJOSE
 
 /// What a presented handle is worth.
 package enum SessionCheck: Sendable {
@@ -18,11 +19,14 @@ package enum SessionCheck: Sendable {
 package actor SessionKeeper {
     private let store: SessionStore
     private let methods: [String: any AuthenticationMethod]
-    private let time: any TimeSource
+    package nonisolated let time: any TimeSource
     private let log: Log
     private var running: [String: Task<SessionCheck, any Error>] = [:]
     /// Answers of a method that could not be stored: the old tokens in the row are spent, these must not be lost.
-    private var unsaved: [String: Authentication] = [:]
+    private var unsaved: [String: (claim: SessionClaim, authentication: Authentication)] = [:]
+    private var saving: Task<Void, Never>?
+    /// How often storing them is tried again, also when nobody asks for the session.
+    private static let saveInterval: Duration = .seconds(2)
 
     package init(store: SessionStore, methods: [any AuthenticationMethod], time: any TimeSource, log: Log) {
         self.store = store
@@ -96,26 +100,34 @@ package actor SessionKeeper {
     }
 
     private func revalidate(_ id: String) async throws -> SessionCheck {
-        if let authentication = unsaved[id] { return try await save(id, authentication) }
-        guard let session = try await store.claim(id) else {
-            guard let session = try await store.find(id: id) else { return .absent }
+        if let kept = unsaved[id] { return try await save(kept.claim, kept.authentication) }
+        guard let claim = try await store.claim(id) else {
             // Another attempt just renewed it, or another process is at it: the session is let be for that long.
-            return .valid(session, renewsCookie: false)
+            return try await present(id)
         }
+        let session = claim.session
         guard let method = methods[session.method] else {
             try await store.end(id, reason: "method_removed")
             return .ended(reason: "method_removed")
         }
         switch await method.revalidate(session) {
         case .renewed(let authentication):
-            guard authentication.issuer == session.issuer, authentication.subject == session.subject else {
+            guard areIdentical(authentication.issuer, session.issuer),
+                areIdentical(authentication.subject, session.subject)
+            else {
                 try await store.end(id, reason: "other_person")
                 log.warning("session.other_person", ["session": .string(id)])
                 return .ended(reason: "other_person")
             }
-            return try await save(id, authentication)
+            return try await save(claim, authentication)
         case .refused(let reason):
-            try await store.end(id, reason: reason)
+            if claim.followsLostOne, reason == "invalid_grant" {  // guard: session-lost-claim
+                // Perhaps the token was spent by whoever claimed before, and lives to store the new one; once it waits.
+                log.warning("session.refusal_doubted", ["session": .string(id)])
+                try await store.postpone(claim, by: store.policy.claimInterval)
+                return try await withinGrace(session)
+            }
+            guard try await store.end(claim, reason: reason) > 0 else { return try await present(id) }
             log.notice("session.refused", ["session": .string(id), "reason": .string(reason)])
             return .ended(reason: reason)
         case .unreachable(let error):
@@ -125,26 +137,62 @@ package actor SessionKeeper {
                     "session": .string(id), "error": .string(error.description),
                     "grace_until": JSONValue((session.revalidateAt + store.policy.grace).milliseconds),
                 ])
-            try await store.postpone(id)
+            try await store.postpone(claim, by: store.policy.retryInterval)
             return try await withinGrace(session)
         }
     }
 
-    private func save(_ id: String, _ authentication: Authentication) async throws -> SessionCheck {
+    /// The session as it stands in the database now.
+    private func present(_ id: String) async throws -> SessionCheck {
+        guard let session = try await store.find(id: id) else { return .absent }
+        return .valid(session, renewsCookie: false)
+    }
+
+    private func save(_ claim: SessionClaim, _ authentication: Authentication) async throws -> SessionCheck {
+        let id = claim.session.id
         do {
-            let isThere = try await store.renew(id, authentication)
+            let isStored = try await store.renew(claim, authentication)
             unsaved[id] = nil
-            guard isThere else { return .absent }
+            // It has ended, or is renewed already: by another process, or by this one when it could not know.
+            guard isStored else { return try await present(id) }
         } catch {
             // Kept until the database takes it; the caller is told that the server can store nothing.
-            if unsaved.count < 10_000 { unsaved[id] = authentication }  // guard: session-unsaved
-            log.error("session.not_stored", ["session": .string(id), "error": .string("\(error)")])
+            if unsaved[id] == nil {
+                log.error("session.not_stored", ["session": .string(id), "error": .string("\(error)")])
+            }
+            if unsaved.count < 10_000 { unsaved[id] = (claim, authentication) }  // guard: session-unsaved
+            saveLater()
             throw error
         }
         try await store.touch(id)
         guard let renewed = try await store.find(id: id) else { return .absent }
         log.info("session.revalidated", ["session": .string(id)])
         return .valid(renewed, renewsCookie: true)
+    }
+
+    /// Tries on by itself: a process that waits for the next request may be stopped before it comes, and other processes
+    /// have only the spent token.
+    private func saveLater() {
+        guard saving == nil else { return }
+        saving = Task {
+            while !unsaved.isEmpty {
+                do { try await time.sleep(for: Self.saveInterval) } catch { break }
+                await saveKept()
+            }
+            saving = nil
+        }
+    }
+
+    /// Stores what could not be stored before; call it also before the process stops.
+    package func saveKept() async {
+        for id in unsaved.keys {
+            // Through the same door as the requests of that session, one at a time.
+            guard let kept = unsaved[id], running[id] == nil else { continue }
+            let task = Task { try await self.save(kept.claim, kept.authentication) }
+            running[id] = task
+            _ = await task.result
+            running[id] = nil
+        }
     }
 
     private func withinGrace(_ session: Session) async throws -> SessionCheck {

@@ -54,6 +54,9 @@ enum SessionSchema {
             CREATE TABLE session_key (
                 row_id {id}, kid TEXT NOT NULL UNIQUE, sealed_key BYTEA NOT NULL, created_at BIGINT NOT NULL);
             """),
+        // For how many milliseconds after its successor began to sign a key is still needed. Keys from before: as long as
+        // refresh tokens live unless it is set otherwise.
+        Migration(3, "ALTER TABLE session_key ADD COLUMN tail BIGINT NOT NULL DEFAULT 2592600000;"),
     ]
 }
 

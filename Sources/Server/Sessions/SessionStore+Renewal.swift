@@ -16,33 +16,52 @@ package enum SessionRotation: Sendable {
     case absent
 }
 
+/// The right to ask the provider about one session, with the one refresh token that is in its row.
+struct SessionClaim: Sendable {
+    /// The session as it was when it was claimed.
+    let session: Session
+    /// Until when others let the session be.
+    let until: Instant
+    /// Whether somebody claimed it before and never said what came of it: the refresh token may be spent.
+    let followsLostOne: Bool
+}
+
 extension SessionStore {
-    /// Stores what a revalidation brought: new tokens before anything else uses them. False when the session has ended.
-    package func renew(_ id: String, _ authentication: Authentication) async throws -> Bool {
+    /// Stores what a revalidation brought: new tokens before anything else uses them. False when the session has ended,
+    /// or was renewed meanwhile with the same right or a later one.
+    ///
+    /// A claim that has run out still counts as long as nobody else has renewed the session: what it brought is the only
+    /// token that is not spent.
+    func renew(_ claim: SessionClaim, _ authentication: Authentication) async throws -> Bool {
         let now = time.now
+        let id = claim.session.id
         let secrets = try sealing.seal(
             authentication.secrets.bytes, context: Session.sealContext(id), random: random)
         let arguments: [SQLValue] = [
             .blob(secrets), .text(authentication.profile.text), SQLValue(authentication.level),
             .text(authentication.means.joined(separator: " ")), SQLValue(authentication.authenticatedAt),
             SQLValue(now + policy.revalidateAge), .text(id), SQLValue(authentication.providerSession),
+            SQLValue(claim.session.revalidateAt),
         ]
         return try await database.write { sql in
             try sql.execute(
                 """
                 UPDATE sessions SET secrets = $1, profile = $2, level = $3, means = $4, authenticated_at = $5,
-                    revalidate_at = $6, provider_session = $8, retry_at = NULL, claimed_until = NULL WHERE id = $7
-                """, arguments) == 1
+                    revalidate_at = $6, provider_session = $8, retry_at = NULL, claimed_until = NULL
+                WHERE id = $7 AND revalidate_at = $9
+                """,  // guard: session-renew-claim
+                arguments) == 1
         }
     }
 
     /// Reserves the next revalidation for the caller: of several processes one gets the session, and with it the
     /// provider's refresh token, which may be used once.
-    func claim(_ id: String) async throws -> Session? {
+    func claim(_ id: String) async throws -> SessionClaim? {
         let now = time.now
         let until = now + policy.claimInterval
-        let row = try await database.write { sql in
-            try sql.first(
+        let found = try await database.write { sql -> (row: SQLRow, before: Instant?)? in
+            let before = try sql.first("SELECT claimed_until FROM sessions WHERE id = $1", [.text(id)])
+            let row = try sql.first(
                 """
                 UPDATE sessions SET claimed_until = $1 WHERE id = $2 AND revalidate_at <= $3
                     AND idle_expires_at > $3 AND expires_at > $3
@@ -50,16 +69,32 @@ extension SessionStore {
                 RETURNING *
                 """,  // guard: session-claim
                 [SQLValue(until), .text(id), SQLValue(now)])
+            guard let row else { return nil }
+            return (row, before?["claimed_until"].moment)
         }
-        return try row.map { row throws(NacreError) in try session(row) }
+        guard let found else { return nil }
+        return SessionClaim(session: try session(found.row), until: until, followsLostOne: found.before != nil)
     }
 
-    /// Gives a reservation back after an attempt that failed; nobody tries again before the interval has passed.
-    func postpone(_ id: String) async throws {
-        let next = time.now + policy.retryInterval
+    /// Gives a reservation back after an attempt that failed; nobody tries again before the interval has passed. Not when
+    /// somebody else has it by now.
+    func postpone(_ claim: SessionClaim, by interval: Duration) async throws {
+        let next = time.now + interval
         try await database.write { sql in
             _ = try sql.execute(
-                "UPDATE sessions SET retry_at = $1, claimed_until = NULL WHERE id = $2", [SQLValue(next), .text(id)])
+                // guard: session-postpone-claim
+                "UPDATE sessions SET retry_at = $1, claimed_until = NULL WHERE id = $2 AND claimed_until = $3",
+                [SQLValue(next), .text(claim.session.id), SQLValue(claim.until)])
+        }
+    }
+
+    /// Ends the session that the provider refused, unless it was renewed meanwhile: then the refusal was about a token
+    /// that is spent. How many ended.
+    func end(_ claim: SessionClaim, reason: String) async throws -> Int {
+        try await ended { now, sql in
+            try Self.remove(
+                "id = $1 AND revalidate_at = $2",  // guard: session-refused-claim
+                [.text(claim.session.id), SQLValue(claim.session.revalidateAt)], reason: reason, now: now, sql)
         }
     }
 
@@ -108,7 +143,8 @@ extension SessionStore {
                 idleExpiry: now + policy.idle, expiry: parent.expiresAt, revalidateAt: parent.revalidateAt,
                 parent: parent.id), id: random.identifier())
         let idleExpiry = now + policy.idle
-        let row = try await database.write { sql -> SQLRow? in
+        let cap = policy.perPerson
+        let made = try await database.write { sql -> (row: SQLRow, ended: [SessionEnding])? in
             // The row stays locked until the child is stored: an end at the same time finds the child or stops it.
             let alive = try sql.execute(
                 """
@@ -116,16 +152,47 @@ extension SessionStore {
                 WHERE id = $3 AND handle IS NOT NULL AND idle_expires_at > $1 AND expires_at > $1
                 """, [SQLValue(now), SQLValue(idleExpiry), .text(parent.id)])
             guard alive == 1 else { return nil }  // guard: session-dead-parent
-            return try sql.first(Self.insertion, values)
+            let row = try sql.query(Self.insertion, values)[0]
+            return (row, try Self.removeSurplus(beside: row, cap: cap, now: now, sql))
         }
-        guard let row else { return nil }
-        return (try session(row), handle)
+        guard let made else { return nil }
+        events.publish(made.ended)
+        return (try session(made.row), handle)
     }
 
     /// Follows the refresh token `old` by `new`, once; a token that was followed before ends the session.
     ///
-    /// All of it is one transaction: of racing callers, in one process or several, one gets the new token.
+    /// All of it is one transaction: of racing callers, in one process or several, one gets the new token. When the
+    /// connection breaks while it is being stored, the row says what became of it.
+    ///
+    /// - Throws: `session.refresh_unknown` when the row cannot be read either.
     package func rotate(
+        _ id: String, from old: String, to new: String, retryWindow: Duration
+    ) async throws -> SessionRotation {
+        do {
+            return try await rotateOnce(id, from: old, to: new, retryWindow: retryWindow)
+        } catch let error as NacreError where error.code == "database.commit_unknown" {
+            do {
+                // To judge the same use a second time would take it for a theft.
+                // guard: refresh-stored
+                if let stored = try await find(id: id, handle: new) { return .rotated(stored) }
+                return try await rotateOnce(id, from: old, to: new, retryWindow: retryWindow)
+            } catch {
+                throw NacreError(
+                    "session.refresh_unknown",
+                    "The connection to the database broke, and nobody can tell whether this refresh token was used up.",
+                    cause: error)
+            }
+        }
+    }
+
+    /// The unexpired pair of this identifier if its refresh token is the one of `handle`.
+    private func find(id: String, handle: String) async throws -> Session? {
+        guard let session = try await find(handle: handle, as: .pair), session.id == id else { return nil }
+        return session
+    }
+
+    private func rotateOnce(
         _ id: String, from old: String, to new: String, retryWindow: Duration
     ) async throws -> SessionRotation {
         let (now, hash) = (time.now, SHA256.hash(old))

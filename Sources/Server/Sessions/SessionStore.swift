@@ -85,14 +85,15 @@ package struct SessionStore: Sendable {
 
     private func insert(_ new: NewSession, replacing old: String?) async throws -> Session {
         let id = random.identifier()
-        let (insertion, now) = (try insertion(of: new, id: id), time.now)
+        let (insertion, now, cap) = (try insertion(of: new, id: id), time.now, policy.perPerson)
         let (row, ended) = try await database.write { sql in
             var ended: [SessionEnding] = []
             if let old {
                 ended = try Self.remove(
                     "handle = $1 AND presentation = 'cookie'", [Self.hash(old)], reason: "replaced", now: now, sql)
             }
-            return (try sql.query(Self.insertion, insertion)[0], ended)
+            let row = try sql.query(Self.insertion, insertion)[0]
+            return (row, try ended + Self.removeSurplus(beside: row, cap: cap, now: now, sql))
         }
         events.publish(ended)
         return try session(row)
@@ -134,16 +135,20 @@ package struct SessionStore: Sendable {
             Self.hash(handle), SQLValue(now), SQLValue(expiry), .text(id), SQLValue(DeviceName.cleaned(device)),
             .text(presentation.rawValue),
         ]
-        let row = try await database.write { sql in
-            try sql.first(
+        let cap = policy.perPerson
+        let found = try await database.write { sql -> (row: SQLRow, ended: [SessionEnding])? in
+            let row = try sql.first(
                 """
                 UPDATE sessions SET handle = $1, last_seen_at = $2, idle_expires_at = $3,
                     device = COALESCE($5, device), presentation = $6
                 WHERE id = $4 AND handle IS NULL AND idle_expires_at > $2 RETURNING *
                 """, arguments)
+            guard let row else { return nil }
+            return (row, try Self.removeSurplus(beside: row, cap: cap, now: now, sql))
         }
-        guard let row else { return nil }
-        return (try session(row), handle)
+        guard let found else { return nil }
+        events.publish(found.ended)
+        return (try session(found.row), handle)
     }
 
     /// The unexpired session that this handle presents in this way, or nil.

@@ -3,6 +3,7 @@
 package import NacreCore
 import NacreCrypto
 import NacreJOSE
+import NacreKeys
 
 /// Which tokens clients may have, and how long each lives.
 package struct TokenPolicy: Sendable {
@@ -61,7 +62,7 @@ package struct SessionTokens: Sendable {
     package let policy: TokenPolicy
     private let store: SessionStore
     private let keeper: SessionKeeper
-    private let keys: TokenKeys
+    private let keys: RotatingKeys
     private let issuer: String
     private let log: Log
 
@@ -74,10 +75,22 @@ package struct SessionTokens: Sendable {
         self.keeper = keeper
         self.policy = policy
         self.issuer = issuer
-        keys = TokenKeys(store)
+        keys = TokenKeys.keys(store, policy, log: log)
     }
 
     private var now: Instant { store.time.now }
+
+    /// Makes the first key where there is none; call it once at start, after the store's `prepare`.
+    package func prepare() async throws { try await keys.prepare() }
+
+    /// Follows the key that signs by a new one, which signs once every process has seen it.
+    ///
+    /// With `stolen` it signs at once, and what older keys signed is worth nothing any more: everybody with such a token
+    /// signs in again.
+    package func rotateKeys(stolen: Bool = false) async throws { try await keys.rotate(stolen: stolen) }
+
+    /// Rotates a key that is old enough and removes those whose last token is dead; call it every few minutes.
+    package func maintainKeys() async throws { try await keys.maintain() }
 
     /// Tokens of a new session, or of one that waited.
     ///
@@ -90,6 +103,8 @@ package struct SessionTokens: Sendable {
         let isOpaque = presentation == .bearer && !policy.bearerIsJWT
         let name = store.random.token()
         let handle = isOpaque ? name : Self.handle(name)
+        // Before anything is stored: without a key there would be a session that nobody can present.
+        let signer = isOpaque ? nil : try await keys.signer()
         let session: Session?
         switch origin {
         case .person(let person):
@@ -100,27 +115,29 @@ package struct SessionTokens: Sendable {
             session = try await store.derive(from: parent, device: device, as: presentation, handle: handle)?.session
         }
         guard let session else { return nil }
-        if isOpaque {
+        guard let signer else {
             let lifetime = (min(session.idleExpiresAt, session.expiresAt) - now).inMilliseconds / 1000
             return IssuedTokens(session: session, access: name, refresh: nil, lifetime: lifetime)
         }
-        return try await signed(session, name: name)
+        return try signed(session, name: name, by: signer)
     }
 
-    private func signed(_ session: Session, name: String) async throws -> IssuedTokens {
+    private func signed(
+        _ session: Session, name: String, by signer: RotatingKeys.Entry
+    ) throws(NacreError) -> IssuedTokens {
         guard session.presentation == .pair else {
-            let (token, lifetime) = try await sign(.bearer, session, name: name, age: policy.bearerAge)
+            let (token, lifetime) = try sign(.bearer, session, name: name, age: policy.bearerAge, by: signer)
             return IssuedTokens(session: session, access: token, refresh: nil, lifetime: lifetime)
         }
-        let (access, lifetime) = try await sign(
-            .access, session, name: store.random.token(bits: 128), age: policy.accessAge)
-        let (refresh, _) = try await sign(.refresh, session, name: name, age: store.policy.idle)
+        let (access, lifetime) = try sign(
+            .access, session, name: store.random.token(bits: 128), age: policy.accessAge, by: signer)
+        let (refresh, _) = try sign(.refresh, session, name: name, age: store.policy.idle, by: signer)
         return IssuedTokens(session: session, access: access, refresh: refresh, lifetime: lifetime)
     }
 
     private func sign(
-        _ kind: Kind, _ session: Session, name: String, age: Duration
-    ) async throws -> (token: String, lifetime: Int64) {
+        _ kind: Kind, _ session: Session, name: String, age: Duration, by signer: RotatingKeys.Entry
+    ) throws(NacreError) -> (token: String, lifetime: Int64) {
         let issued = now
         let expiry = min(issued + age, session.expiresAt)
         let claims: JSONValue = [
@@ -128,7 +145,6 @@ package struct SessionTokens: Sendable {
             "sid": .string(session.id), "jti": .string(name), "iat": .integer(issued.seconds),
             "exp": .integer(expiry.seconds), "token_type": .string(kind.rawValue),
         ]
-        let signer = try await keys.signer()
         let token = try JWS.sign(claims, with: signer.key, keyID: signer.id, type: Self.mediaType)
         return (token, max(0, expiry.seconds - issued.seconds))
     }
@@ -153,6 +169,8 @@ package struct SessionTokens: Sendable {
 
     /// A new pair for a refresh token, once (JW-1); nil when it is worth nothing, or has been used before, which ends the
     /// session with everything derived from it.
+    ///
+    /// - Throws: `session.refresh_unknown` when nobody can tell whether this use was stored.
     package func refresh(_ text: String) async throws -> IssuedTokens? {
         guard let token = try await verified(text), token.kind == .refresh else { return nil }  // guard: token-kind
         guard case .valid(let session, _) = try await keeper.check(id: token.session, as: .pair) else { return nil }
@@ -162,10 +180,12 @@ package struct SessionTokens: Sendable {
             ? Base64URL.encode(
                 HMACSHA256.authenticate(Array("refresh \(token.name)".utf8), key: session.csrfSecret))
             : store.random.token()
+        // Before the old token is spent: without a key there would be no new one.
+        let signer = try await keys.signer()
         let rotation = try await store.rotate(
             session.id, from: Self.handle(token.name), to: Self.handle(next), retryWindow: policy.retryWindow)
         switch rotation {
-        case .rotated(let session), .repeated(let session): return try await signed(session, name: next)
+        case .rotated(let session), .repeated(let session): return try signed(session, name: next, by: signer)
         case .reused:
             log.warning("session.refresh_reused", ["session": .string(session.id)])
             return nil
@@ -200,7 +220,8 @@ package struct SessionTokens: Sendable {
             let payload = try? jws.verifiedPayload(with: .publicKey(key)), let claims = try? JWTClaims(parsing: payload)
         else { return nil }
         let now = now
-        guard claims.issuer == issuer, claims.audience == [issuer],  // guard: token-issuer
+        let names = [claims.issuer ?? ""] + claims.audience
+        guard names.count == 2, names.allSatisfy({ areIdentical($0, issuer) }),  // guard: token-issuer
             let expiry = claims.expiry, now < expiry + policy.clockSkew,  // guard: token-expiry
             let issued = claims.issuedAt, issued <= now + policy.clockSkew,  // guard: token-future
             let kind = claims.members["token_type"]?.string.flatMap(Kind.init(rawValue:)),

@@ -36,9 +36,25 @@ public protocol LogSink: Sendable {
     func write(_ record: LogRecord)
 }
 
-/// Hears of every event that code logs, whatever level is written; for counting. Fields come as they are: nothing of them
-/// may be kept.
-public typealias LogObserver = @Sendable (LogRecord.Level, _ event: String, KeyValuePairs<String, JSONValue>) -> Void
+/// Hears of some of the events that code logs, whatever level is written; for counting. Events that it does not name cost
+/// nothing more than without it.
+public struct LogObserver: Sendable {
+    /// Fields come as they are: nothing of them may be kept.
+    public typealias Hear = @Sendable (LogRecord.Level, _ event: String, KeyValuePairs<String, JSONValue>) -> Void
+
+    private let level: LogRecord.Level
+    private let events: Set<String>
+    let hear: Hear
+
+    /// Hears of these events, and of every event from `level` on.
+    public init(from level: LogRecord.Level, and events: Set<String>, hear: @escaping Hear) {
+        self.level = level
+        self.events = events
+        self.hear = hear
+    }
+
+    func wants(_ level: LogRecord.Level, _ event: String) -> Bool { level >= self.level || events.contains(event) }
+}
 
 /// What code logs through. Values of string fields pass `Redaction` first, so that no secret reaches a sink.
 public struct Log: Sendable {
@@ -65,8 +81,8 @@ public struct Log: Sendable {
         return log
     }
 
-    /// The same log; `observer` hears of every event, also of those that are not written.
-    public func observed(by observer: @escaping LogObserver) -> Log {
+    /// The same log; `observer` hears of its events also when they are not written.
+    public func observed(by observer: LogObserver) -> Log {
         var log = self
         log.observer = observer
         return log
@@ -75,25 +91,30 @@ public struct Log: Sendable {
     /// A log that keeps nothing.
     public static let none = Log(label: "none", minimum: .error, sink: DiscardingSink())
 
-    // What is often dropped is not even put together then.
+    // What nobody wants is not even put together.
     public func debug(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
-        if minimum <= .debug || observer != nil { write(.debug, event, fields()) }
+        write(.debug, event, fields)
     }
     public func info(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
-        if minimum <= .info || observer != nil { write(.info, event, fields()) }
+        write(.info, event, fields)
     }
-    public func notice(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    public func notice(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
         write(.notice, event, fields)
     }
-    public func warning(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    public func warning(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
         write(.warning, event, fields)
     }
-    public func error(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    public func error(_ event: String, _ fields: @autoclosure () -> KeyValuePairs<String, JSONValue> = [:]) {
         write(.error, event, fields)
     }
 
-    private func write(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
-        observer?(level, event, fields)
+    private func write(
+        _ level: LogRecord.Level, _ event: String, _ make: () -> KeyValuePairs<String, JSONValue>
+    ) {
+        let isHeard = observer?.wants(level, event) ?? false
+        guard level >= minimum || isHeard else { return }  // guard: log-unwanted
+        let fields = make()
+        if isHeard { observer?.hear(level, event, fields) }
         guard level >= minimum else { return }
         let safe = fields.map { ($0.key, Redaction.field($0.key, $0.value)) }
         sink.write(LogRecord(at: time.now, level: level, label: label, event: event, fields: safe))

@@ -18,6 +18,11 @@ final class CurlTransfer: @unchecked Sendable {
     private var continuation: CheckedContinuation<HTTPResponse, any Error>?
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var head = ResponseHead()
+    private var headBytes = 0
+    private var headLines = 0
+    /// What all heads of an exchange, interim answers and trailers included, may be together.
+    private static let mostHeadBytes = 512 * 1024
+    private static let mostHeadLines = 4000
     private var deadline: ContinuousClock.Instant?
     private var isCancelled = false
     private var pump: Task<Void, Never>?
@@ -115,8 +120,8 @@ final class CurlTransfer: @unchecked Sendable {
         nacre_curl_set_data(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
             guard let bytes, let me else { return 0 }
             let buffer = UnsafeRawBufferPointer(start: bytes, count: size * count)
-            Unmanaged<CurlTransfer>.fromOpaque(me).takeUnretainedValue().headerLine(buffer)
-            return size * count
+            // Any other number ends the transfer.
+            return Unmanaged<CurlTransfer>.fromOpaque(me).takeUnretainedValue().headerLine(buffer) ? size * count : 0
         }
         nacre_curl_set_pointer(handle, CURLOPT_WRITEDATA, me)
         nacre_curl_set_data(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
@@ -152,11 +157,16 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    private func headerLine(_ line: UnsafeRawBufferPointer) {
-        guard head.add(line) else { return }
+    /// False when the head is more than anybody needs.
+    private func headerLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        headBytes += line.count
+        headLines += 1
+        let fits = headBytes <= Self.mostHeadBytes && headLines <= Self.mostHeadLines  // guard: curl-head-limit
+        guard fits else { return false }
+        guard head.add(line) else { return true }
         // A 100 Continue (or an answered proxy CONNECT) comes before the real head.
-        guard let (status, fields) = head.finish(), status.rawValue >= 200 else { return }
-        guard let continuation = continuation.take() else { return }
+        guard let (status, fields) = head.finish(), status.rawValue >= 200 else { return true }
+        guard let continuation = continuation.take() else { return true }
         let body = CurlBody(inbox: inbox) { [loop] in
             loop.run { $0.resume(self) }
         } onDrop: { [loop] in
@@ -168,13 +178,17 @@ final class CurlTransfer: @unchecked Sendable {
             returning: HTTPResponse(
                 status: status, fields: fields,
                 body: hasNoBody ? .none : .stream(ByteStream { try await body.next() }, length: length)))
+        return true
     }
 
     /// Called once, after the handle has left the multi handle.
     func end(_ result: CURLcode) {
+        var verification = 0
+        if let handle { nacre_curl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification) }
         let error: (any Error)? =
             isCancelled
-            ? CancellationError() : result == CURLE_OK ? nil : CurlTransfer.failure(result, of: request)
+            ? CancellationError()
+            : result == CURLE_OK ? nil : CurlTransfer.failure(result, of: request, verification: verification)
         inbox.finish(error)
         outbox?.abandon()
         pump?.cancel()
@@ -189,7 +203,7 @@ final class CurlTransfer: @unchecked Sendable {
         handle = nil
     }
 
-    private static func failure(_ result: CURLcode, of request: HTTPRequest) -> NacreError {
+    private static func failure(_ result: CURLcode, of request: HTTPRequest, verification: Int) -> NacreError {
         let reason = String(cString: curl_easy_strerror(result))
         let place = request.authority
         switch result {
@@ -197,8 +211,13 @@ final class CurlTransfer: @unchecked Sendable {
             return NacreError("transport.unreachable", "\(place) cannot be reached (\(reason)); check the network.")
         case CURLE_OPERATION_TIMEDOUT:
             return NacreError("transport.timeout", "\(place) did not answer in time; try again.")
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
+        case CURLE_PEER_FAILED_VERIFICATION:
+            // Where OpenSSL has nothing to complain of (0, or curl's own "not looked at" 1), curl found another name in it.
+            return CertificateFault(verification: verification <= 1 ? 62 : verification).error(host: place)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
             return NacreError("transport.tls", "The secure connection to \(place) failed (\(reason)); it was not used.")
+        case CURLE_WRITE_ERROR:
+            return NacreError("transport.protocol", "The answer of \(place) has a head without end; it was not used.")
         default:
             return NacreError("transport.protocol", "The exchange with \(place) failed (\(reason)).")
         }

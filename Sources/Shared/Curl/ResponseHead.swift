@@ -12,9 +12,12 @@ struct ResponseHead {
         var end = line.count
         while end > 0, line[end - 1] == 0x0D || line[end - 1] == 0x0A { end -= 1 }
         guard end > 0 else { return true }
-        let text = String(decoding: line[..<end], as: UTF8.self)
+        // What is no UTF-8 is Latin-1, as HTTP once was: names of files say so still.
+        let text =
+            String(validating: line[..<end], as: UTF8.self)
+            ?? String(String.UnicodeScalarView(line[..<end].map { Unicode.Scalar($0) }))
         if text.hasPrefix("HTTP/") {
-            let parts = text.split(separator: " ", maxSplits: 2)
+            let parts = text.parts(at: " ", most: 3)
             status = parts.count > 1 ? Int(parts[1]).map(HTTPStatus.init(rawValue:)) : nil
             fields = HTTPFields()
         } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {

@@ -9,7 +9,7 @@ enum CookieDate {
         var day: Int?
         var month: Int?
         var year: Int?
-        let tokens = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber || $0 == ":")) }
+        let tokens = text.utf8.split(whereSeparator: isDelimiter).map { Substring($0) }
         for token in tokens {
             if time == nil, let found = clock(token) {
                 time = found
@@ -24,16 +24,26 @@ enum CookieDate {
         guard let (hour, minute, second) = time, let day, let month, var year else { return nil }
         if (70...99).contains(year) { year += 1900 }
         if (0...69).contains(year) { year += 2000 }
-        guard (1...31).contains(day), year >= 1601, hour < 24, minute < 60, second < 60 else { return nil }
+        guard day >= 1, day <= length(of: month, year), year >= 1601, hour < 24, minute < 60, second < 60 else {
+            return nil
+        }
         let days = daysFromCivil(year: year, month: month, day: day)
         return Instant(seconds: Int64(days) * 86400 + Int64(hour * 3600 + minute * 60 + second))
+    }
+
+    /// The grammar's `delimiter`, by bytes: what is not ASCII belongs to a token.
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
     }
 
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
     private static func number(_ token: Substring, digits: ClosedRange<Int>) -> Int? {
-        let leading = token.prefix { $0.isNumber }
-        return digits.contains(leading.count) ? Int(leading) : nil
+        let leading = token.utf8.prefix { (0x30...0x39).contains($0) }
+        return digits.contains(leading.count) ? Int(Substring(leading)) : nil
     }
 
     private static func clock(_ token: Substring) -> (Int, Int, Int)? {
@@ -43,6 +53,14 @@ enum CookieDate {
             let second = number(parts[2], digits: 1...2)
         else { return nil }
         return (hour, minute, second)
+    }
+
+    private static func length(of month: Int, _ year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
     }
 
     /// Days since 1970-01-01 in the proleptic Gregorian calendar.

@@ -12,6 +12,12 @@ public enum PercentEncoding {
         }
     }
 
+    /// One byte as an escape.
+    static func escape(_ byte: UInt8) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+    }
+
     /// The text with everything but unreserved characters (RFC 3986 section 2.3) encoded.
     public static func encode(_ text: some StringProtocol) -> String {
         var out: [UInt8] = []
@@ -28,6 +34,13 @@ public enum PercentEncoding {
 
     /// The decoded text, or nil when an escape is broken or the result is not UTF-8.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && !(plusIsSpace && $0 == UInt8(ascii: "+")) }
+        if isPlain { return String(text) }
+        return decodeBytes(text, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The decoded bytes, or nil when an escape is broken.
+    package static func decodeBytes(_ text: some StringProtocol, plusIsSpace: Bool = false) -> [UInt8]? {
         var out: [UInt8] = []
         let bytes = Array(text.utf8)
         var index = 0
@@ -47,7 +60,7 @@ public enum PercentEncoding {
                 index += 1
             }
         }
-        return String(validating: out, as: UTF8.self)
+        return out
     }
 
     private static func hexValue(_ byte: UInt8) -> UInt8? {
@@ -72,10 +85,8 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The pairs of an encoded text; a pair that does not decode makes the whole text nil.
     public init?(decoding text: some StringProtocol) {
-        // In bytes: an accent behind a sign makes one character of both, which would be no separator any more.
-        for part in Array(text.utf8).split(separator: UInt8(ascii: "&")) {
-            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-                .map { String(decoding: $0, as: UTF8.self) }
+        for part in text.parts(at: "&") {  // guard: form-by-bytes
+            let halves = part.parts(at: "=", most: 2, keepingEmpty: true)
             guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true)
             else { return nil }

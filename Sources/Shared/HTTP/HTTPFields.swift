@@ -44,9 +44,15 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The comma-separated members of every field of that name, trimmed, lower case, without empty ones.
     public func tokens(_ name: String) -> [String] {
-        // In bytes: with what follows or precedes it, a comma may be part of a longer `Character`.
-        values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
-            .map { Substring($0).trimmingSpaces().asciiLowercased }.filter { !$0.isEmpty }  // guard: tokens-by-bytes
+        values(name).flatMap { $0.parts(at: ",") }
+            .map { $0.trimmingSpaces().asciiLowercased }.filter { !$0.isEmpty }  // guard: tokens-by-bytes
+    }
+
+    /// The media type that `Content-Type` names, lower case, without parameters; empty where there is none.
+    public var mediaType: String {
+        guard let value = self["Content-Type"] else { return "" }
+        // guard: media-type-by-bytes
+        return Substring(value.utf8.prefix { $0 != UInt8(ascii: ";") }).trimmingSpaces().asciiLowercased
     }
 
     /// Adds one more field at the end.
@@ -57,7 +63,7 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Removes every field whose lower-case name satisfies `condition`.
     public mutating func removeAll(where condition: (String) -> Bool) {
-        fields.removeAll { condition($0.name.lowercased()) }
+        fields.removeAll { condition($0.name.asciiLowercased) }
     }
 
     /// Removes what belongs to one connection only (RFC 9110 section 7.6.1): the named ones and those `Connection` lists.
@@ -74,20 +80,43 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
 /// Whether two names of the protocol are the same, comparing ASCII without case and anything else byte by byte:
 /// lower-casing a `String` would make a K of the Kelvin sign.
-package func equalNames(_ a: String, _ b: String) -> Bool {
+package func equalNames(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
     let (x, y) = (a.utf8, b.utf8)
     guard x.count == y.count else { return false }
-    return zip(x, y).allSatisfy { lowered($0) == lowered($1) }
+    return zip(x, y).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
 }
 
-private func lowered(_ byte: UInt8) -> UInt8 {
-    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+extension UInt8 {
+    /// A to Z in lower case; nothing else changes, since other letters have lower-case forms in ASCII too.
+    fileprivate var asciiLowercased: UInt8 {
+        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
+    }
 }
 
 extension StringProtocol {
-    /// The text with A to Z in lower case and nothing else changed: other letters have lower-case forms in ASCII too.
+    /// The text with A to Z in lower case and nothing else changed, as `equalNames` compares it.
     package var asciiLowercased: String {
-        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+        let isLower = utf8.allSatisfy { $0.asciiLowercased == $0 }
+        if isLower { return String(self) }
+        return String(unsafeUninitializedCapacity: utf8.count) { buffer in
+            var place = 0
+            for byte in utf8 {
+                buffer[place] = byte.asciiLowercased
+                place += 1
+            }
+            return place
+        }
+    }
+
+    /// The parts between `separator`, which is one byte. Texts from outside are cut in bytes: what follows a separator may
+    /// make one longer `Character` with it, and other programs cut there all the same.
+    package func parts(
+        at separator: Unicode.Scalar, most: Int = .max, keepingEmpty: Bool = false
+    ) -> [SubSequence] {
+        utf8.split(
+            separator: UInt8(ascii: separator), maxSplits: most - 1,
+            omittingEmptySubsequences: !keepingEmpty
+        ).map { self[$0.startIndex..<$0.endIndex] }
     }
 
     /// The text without spaces and tabs at both ends.

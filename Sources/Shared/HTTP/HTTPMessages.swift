@@ -37,8 +37,8 @@ public struct HTTPRequest: Sendable {
 
     /// The part of the target after the question mark, or nil.
     public var query: String? {
-        guard let mark = target.firstIndex(of: "?") else { return nil }
-        return String(target[target.index(after: mark)...])
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        return String(target[target.utf8.index(after: mark)...])
     }
 
     /// The absolute URL.

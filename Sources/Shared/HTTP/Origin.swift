@@ -10,12 +10,16 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     public let host: String
     /// The port, always explicit here.
     public let port: Int
+    /// `host` or `host:port`, as in a Host field. Made once: each request that is passed on needs it several times.
+    public let authority: String
 
     /// An origin of these parts.
     public init(scheme: String, host: String, port: Int) {
         self.scheme = scheme
         self.host = host.lowercased()
         self.port = port
+        let isDefaultPort = port == (scheme == "https" ? 443 : 80)
+        authority = isDefaultPort ? self.host : "\(self.host):\(port)"
     }
 
     /// The origin written in `text`: scheme and authority, nothing after it except one optional `/`.
@@ -30,13 +34,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         self = url.origin
     }
 
-    /// `host` or `host:port`, as in a Host field.
-    public var authority: String { isDefaultPort ? host : "\(host):\(port)" }
-
     /// The text as in an Origin field.
     public var description: String { "\(scheme)://\(authority)" }
-
-    private var isDefaultPort: Bool { port == (scheme == "https" ? 443 : 80) }
 
     /// Whether a browser treats it as trustworthy without TLS: loopback names and addresses.
     public var isLoopback: Bool {

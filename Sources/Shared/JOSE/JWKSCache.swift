@@ -8,7 +8,7 @@ public import NacreHTTP
 ///
 /// Kept for the answer's `max-age` (one minute to one day, ten minutes where it says nothing). An unknown `kid` fetches
 /// once more, at once where none did in the last ten seconds, and at most that often however many tokens ask. Callers
-/// share one fetch. When the issuer does not answer, keys serve for one more hour, and it is asked every ten seconds.
+/// share one fetch. What names a key that nobody has asked for since is unsure, not wrong. When the issuer does not answer, keys serve for one more hour, and it is asked every ten seconds.
 public actor JWKSCache {
     private struct Entry {
         let set: JSONWebKeySet
@@ -26,8 +26,8 @@ public actor JWKSCache {
     private let transport: any HTTPTransport
     private let time: any TimeSource
     private var entry: Entry?
-    /// When an unknown key last caused a fetch, and how that fetch failed, if it did.
-    private var lastMiss: (moment: Instant, failure: (any Error)?)?
+    /// When an unknown key last caused a fetch, which key that was, and how that fetch failed, if it did.
+    private var lastMiss: (moment: Instant, keyID: String?, failure: (any Error)?)?
     private var lastFailure: Instant?
     private var fetching: Task<Entry, any Error>?
 
@@ -40,7 +40,7 @@ public actor JWKSCache {
 
     /// The key that `header` names.
     ///
-    /// - Throws: `jose.unknown_key` when the issuer has no such key, `jose.algorithm`, `jose.ambiguous_key`, and
+    /// - Throws: `jose.unknown_key` when the issuer has no such key, `jwks.not_asked` when that is not known yet, `jose.algorithm`, `jose.ambiguous_key`, and
     ///   `jwks.*` or `transport.*` when the keys cannot be had.
     public func key(for header: JWSHeader) async throws -> PublicKey {
         let current = try await currentEntry()
@@ -54,15 +54,22 @@ public actor JWKSCache {
         // Not counted from the ordinary fetch: a provider may rotate in the moment after it, just before it signs.
         let isDue = lastMiss.map { time.now - $0.moment >= Self.refetchInterval } ?? true
         let mayFetch = isDue || fetching != nil  // guard: jwks-rate-limit
-        guard mayFetch else { throw lastMiss?.failure ?? unknown }
-        guard let key = try await fetchAfterMiss(isDue).set.key(for: header) else { throw unknown }
+        guard mayFetch else {
+            if let failure = lastMiss?.failure { throw failure }
+            if areIdentical(lastMiss?.keyID, header.keyID) { throw unknown }  // guard: jwks-unasked
+            // Others named unknown keys a moment ago: whether the issuer has this one nobody knows before it is asked again.
+            throw NacreError(
+                "jwks.not_asked", "The identity provider was asked for its keys a moment ago; try again in ten seconds."
+            )
+        }
+        guard let key = try await fetchAfterMiss(isDue, header.keyID).set.key(for: header) else { throw unknown }
         return key
     }
 
     /// A failure is kept as long as the interval: until then nobody knows whether the key is a rotated or a made-up one.
-    private func fetchAfterMiss(_ isDue: Bool) async throws -> Entry {
+    private func fetchAfterMiss(_ isDue: Bool, _ keyID: String?) async throws -> Entry {
         let moment = time.now
-        if isDue { lastMiss = (moment, nil) }
+        if isDue { lastMiss = (moment, keyID, nil) }
         do { return try await fetch() } catch {
             if lastMiss?.moment == moment { lastMiss?.failure = error }
             throw error

@@ -24,7 +24,13 @@ public struct AddressRange: Sendable, Hashable {
 
     /// Whether `address`, in any spelling, is one of them.
     public func contains(_ address: String) -> Bool {
-        guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
+        guard let other = Self.bytes(of: address) else { return false }
+        return contains(octets: other)
+    }
+
+    /// The same for an address as 4 or 16 bytes, IPv4 inside IPv6 as 4.
+    package func contains(octets other: [UInt8]) -> Bool {
+        guard other.count == bytes.count else { return false }
         return (0..<bits).allSatisfy { Self.bit($0, of: other) == Self.bit($0, of: bytes) }
     }
 

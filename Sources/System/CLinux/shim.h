@@ -5,6 +5,7 @@
 // Without _GNU_SOURCE: Swift's Glibc module is built so, and types that differ by it cannot meet. What only it
 // declares stands here.
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -23,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -175,6 +177,11 @@ static inline int nacre_open_at(int directory, const char *name, int is_director
     return openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_directory ? O_DIRECTORY : O_NONBLOCK));
 }
 
+/// Makes or opens one component below a directory for writing, without following a link; openat is variadic.
+static inline int nacre_write_at(int directory, const char *name, int flags, mode_t mode) {
+    return openat(directory, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, mode);
+}
+
 // Whether a descriptor that was handed over is a TCP socket that listens.
 static inline int nacre_is_listening(int fd) {
     int listening = 0, domain = 0;
@@ -186,16 +193,41 @@ static inline int nacre_is_listening(int fd) {
 
 static inline int nacre_close_on_exec(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
-// Opens the file, which is made where it is missing, and locks it without waiting: the descriptor, or minus the error.
-// EWOULDBLOCK says that somebody else holds it. The lock ends with the descriptor.
-static inline int nacre_lock_file(const char *path, int exclusive) {
+// Opens the file, which is made where it is missing, and locks it: the descriptor, or minus the error. Who does not wait
+// hears EWOULDBLOCK when somebody else holds it. The lock ends with the descriptor.
+static inline int nacre_lock_file(const char *path, int exclusive, int waits) {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return -errno;
-    if (flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return fd;
-    int reason = errno;
+    int reason = 0;
+    do {
+        if (flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | (waits ? 0 : LOCK_NB)) == 0) return fd;
+        reason = errno;
+    } while (reason == EINTR);
     close(fd);
     return -reason;
 }
+
+// Opens a name of a folder only to look at it and to change whose it is, never through a link. Unlike any other
+// descriptor it can be closed without giving up the locks that SQLite has on the file. O_PATH is behind _GNU_SOURCE.
+static inline int nacre_look_at(int directory, const char *name) {
+    return openat(directory, name, __O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// Gives what such a descriptor stands for to a user and a group: AT_EMPTY_PATH, which is behind _GNU_SOURCE too.
+static inline int nacre_give_to(int fd, uid_t owner, gid_t group) {
+    return fchownat(fd, "", owner, group, 0x1000) == 0 ? 0 : errno;
+}
+
+// Changes the mode of what such a descriptor stands for; fchmod(2) refuses it.
+static inline int nacre_set_mode(int fd, mode_t mode) {
+    char place[32];
+    snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+    return chmod(place, mode) == 0 ? 0 : errno;
+}
+
+// Under names of their own: `stat` is a function and a structure at once, and the kinds of files are macros.
+static inline int nacre_describe(int fd, struct stat *into) { return fstat(fd, into) == 0 ? 0 : errno; }
+static inline int nacre_is_plain_file(mode_t mode) { return S_ISREG(mode); }
 
 // Sends one datagram to a service manager's socket (sd_notify(3)); "@" begins an abstract name. 0, or the error.
 static inline int nacre_notify(const char *path, const char *text) {
@@ -212,6 +244,19 @@ static inline int nacre_notify(const char *path, const char *text) {
     int reason = sent < 0 ? errno : 0;
     close(fd);
     return reason;
+}
+
+// The next close breaks the connection: the other side gets an error in place of an end.
+static inline void nacre_reset_on_close(int fd) {
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+// Bytes that an ordinary user may still write on the file system of `path`, or -1.
+static inline int64_t nacre_free_bytes(const char *path) {
+    struct statvfs status;
+    if (statvfs(path, &status) != 0) return -1;
+    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
 }
 
 #endif

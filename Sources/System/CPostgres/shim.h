@@ -29,6 +29,6 @@ static inline int nacre_pg_wait(int socket, int milliseconds) {
     if (result < 0) return errno == EINTR ? 1 : -1;
     return result;
 }
-static inline int nacre_pg_has_environment(const char *name) { return getenv(name) != NULL; }
+static inline const char *nacre_pg_environment(const char *name) { return getenv(name); }
 
 #endif

@@ -53,4 +53,56 @@ static inline GVariant *nacre_script_argument(const char *name, const char *text
     return g_variant_builder_end(&builder);
 }
 
+/// A view of the same session and process as `related`, for a window that its page opens; with scripts of its own: none.
+static inline WebKitWebView *nacre_related_view_new(WebKitWebView *related, WebKitUserContentManager *content) {
+    return WEBKIT_WEB_VIEW(
+        g_object_new(WEBKIT_TYPE_WEB_VIEW, "related-view", related, "user-content-manager", content, NULL));
+}
+
+static inline gboolean nacre_is_geolocation_request(gpointer request) {
+    return WEBKIT_IS_GEOLOCATION_PERMISSION_REQUEST(request);
+}
+static inline gboolean nacre_is_notification_request(gpointer request) {
+    return WEBKIT_IS_NOTIFICATION_PERMISSION_REQUEST(request);
+}
+static inline gboolean nacre_is_clipboard_request(gpointer request) {
+    return WEBKIT_IS_CLIPBOARD_PERMISSION_REQUEST(request);
+}
+static inline gboolean nacre_is_pointer_lock_request(gpointer request) {
+    return WEBKIT_IS_POINTER_LOCK_PERMISSION_REQUEST(request);
+}
+static inline gboolean nacre_is_device_info_request(gpointer request) {
+    return WEBKIT_IS_DEVICE_INFO_PERMISSION_REQUEST(request);
+}
+
+/// The desktop's own save dialog (a portal's in a sandbox), with a name proposed, in the folder for downloads.
+static inline GtkNativeDialog *nacre_save_dialog_new(
+    GtkWindow *parent, const char *title, const char *name, const char *accept, const char *cancel) {
+    GtkFileChooserNative *native =
+        gtk_file_chooser_native_new(title, parent, GTK_FILE_CHOOSER_ACTION_SAVE, accept, cancel);
+    gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(native), TRUE);
+    gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(native), name);
+    const char *downloads = g_get_user_special_dir(G_USER_DIRECTORY_DOWNLOAD);
+    GFile *folder = g_file_new_for_path(downloads ? downloads : g_get_home_dir());
+    gtk_file_chooser_set_current_folder(GTK_FILE_CHOOSER(native), folder, NULL);
+    g_object_unref(folder);
+    return GTK_NATIVE_DIALOG(native);
+}
+
+/// The file that was chosen, a new reference, or NULL.
+static inline GFile *nacre_chosen_file(GtkNativeDialog *dialog) {
+    return gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+}
+
+/// Prints to a PDF file without asking, for tests of what is printed.
+static inline void nacre_print_to_file(WebKitPrintOperation *operation, const char *uri) {
+    GtkPrintSettings *settings = gtk_print_settings_new();
+    gtk_print_settings_set_printer(settings, "Print to File");
+    gtk_print_settings_set(settings, GTK_PRINT_SETTINGS_OUTPUT_FILE_FORMAT, "pdf");
+    gtk_print_settings_set(settings, GTK_PRINT_SETTINGS_OUTPUT_URI, uri);
+    webkit_print_operation_set_print_settings(operation, settings);
+    g_object_unref(settings);
+    webkit_print_operation_print(operation);
+}
+
 #endif

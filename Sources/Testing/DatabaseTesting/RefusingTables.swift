@@ -33,4 +33,31 @@ extension Database {
             : "SELECT name FROM sqlite_master WHERE type = 'table'"
         return try await read { sql in try sql.query(question).map { try $0.text("name") } }
     }
+
+    /// The names of the indexes.
+    package func indexes() async throws -> [String] {
+        let question =
+            isPostgres
+            ? "SELECT indexname AS name FROM pg_indexes WHERE schemaname = current_schema()"
+            : "SELECT name FROM sqlite_master WHERE type = 'index'"
+        return try await read { sql in try sql.query(question).map { try $0.text("name") } }
+    }
+
+    /// Doubles the rows of `table` so many times; each copy gets an `id` of its own, and nothing in the columns of `empty`.
+    package func double(
+        _ table: String, times: Int, empty: [String] = ["row_id", "handle", "browser"]
+    ) async throws {
+        try await write { sql in
+            let columns = try sql.first("SELECT * FROM \(table) LIMIT 1")?.columns ?? []
+            let kept = columns.filter { !empty.contains($0) }
+            for round in 0..<times {
+                let values = kept.map { $0 == "id" ? "id || '\(round)x'" : $0 }
+                try sql.execute(
+                    """
+                    INSERT INTO \(table) (\(kept.joined(separator: ", ")))
+                    SELECT \(values.joined(separator: ", ")) FROM \(table)
+                    """)
+            }
+        }
+    }
 }

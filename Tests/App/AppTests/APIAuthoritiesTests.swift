@@ -30,4 +30,18 @@ struct APIAuthoritiesTests {
         #expect(error?.code == "configuration.authorities")
         #expect(error?.message.contains("NACRE_API_CA_FILE") == true)
     }
+
+    @Test("A company's own authority is a file beside nacre.json, in a release too; nothing elsewhere on the disk")
+    func own() throws {
+        func read(_ value: String) throws -> AppConfiguration {
+            let file = Self.file.replacing(
+                "\"origin\": \"https", with: "\"authorities\": \"\(value)\", \"origin\": \"https")
+            return try AppConfiguration(parsing: file, environment: [:], isDevelopment: false)
+        }
+        #expect(try read("company-ca.pem").authorities == "company-ca.pem")
+        for value in ["/etc/passwd", "../ca.pem", "a/../../ca.pem"] {
+            let error = #expect(throws: NacreError.self) { try read(value) }
+            #expect(error?.message.contains("authorities") == true)
+        }
+    }
 }

@@ -17,7 +17,8 @@ struct PageHostTests {
             policy: PageAccessPolicy(
                 page: try Origin("https://localhost"), sameSite: false, media: [], serviceWorkers: false),
             files: { try await bundle.respond(to: $0) },
-            bridge: bridge ? ClosureResponder { _, _ in HTTPResponse(body: .text("native")) } : nil, log: .none)
+            bridge: bridge ? ClosureResponder { _, _ in HTTPResponse(body: .text("native")) } : nil,
+            appFiles: AppFilesResponder(folders: []), log: .none)
     }
 
     @Test(

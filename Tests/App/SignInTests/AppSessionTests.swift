@@ -40,6 +40,25 @@ import Testing
     }
 
     @Test(
+        "SE-3: why a session is over is told as the server's code and the cookie say",
+        arguments: [
+            (SessionRefusal.absent, true, SessionSnapshot.Reason.sessionRevoked),
+            (SessionRefusal.absent, false, .sessionExpired), (SessionRefusal.ended, true, .sessionExpired),
+            (SessionRefusal.revoked, true, .sessionRevoked), ("not_authenticated", true, .sessionExpired),
+        ])
+    func reasons(code: String, cookie: Bool, reason: SessionSnapshot.Reason) async {
+        let device = await Device.signedIn()
+        device.server.change {
+            $0.sessions = []
+            $0.refusal = code
+        }
+        // Past the cookie's own age nothing is presented any more.
+        if !cookie { device.time.advance(by: .seconds(31 * 86_400)) }
+        await device.session.validate()
+        #expect(await device.session.snapshot.reason == reason)
+    }
+
+    @Test(
         "SE-3: an unreachable server leaves the session alone, and says so",
         arguments: [nil, HTTPStatus(rawValue: 502)])
     func unreachable(status: HTTPStatus?) async {
@@ -209,7 +228,8 @@ import Testing
         let disk = device.disk
         let other = AppSession(
             endpoints: SessionEndpoints(origin: Origin(scheme: "https", host: "other.example", port: 443)),
-            transport: device.server, store: DiskSecrets(disk: disk, life: Life()), time: device.time, log: .none)
+            transport: device.server, store: DiskSecrets(disk: disk, life: Life()),
+            mark: DiskAttempts(disk: disk, life: Life()), time: device.time, log: .none)
         await other.restore()
         #expect(await other.snapshot.state == .signedOut)
     }

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreHTTP
 import NacrePorts
+import NacreSQLite
 import NacreSignIn
 import NacreTesting
 import Synchronization
@@ -17,8 +18,20 @@ final class Disk: Sendable {
         var killAfter: Int?
         var isLocked = false
         var isFull = false
+        var isSignedOut = false
     }
     let state = Mutex(State())
+    /// The store of the app itself, where the test wants it; else a dictionary.
+    let real: SQLiteAttemptStore?
+
+    init(real: SQLiteAttemptStore? = nil) { self.real = real }
+
+    /// A device whose attempts are in SQLite, as they are for people.
+    static func onSQLite(_ isReal: Bool = true) async throws -> Disk {
+        guard isReal else { return Disk() }
+        let now = ManualTime().now
+        return Disk(real: try await SQLiteAttemptStore(SQLiteStore(path: ":memory:"), now: now))
+    }
 
     var attempts: [AttemptRecord] { state.withLock { Array($0.attempts.values) } }
     var revocations: [PendingRevocation] { state.withLock { Array($0.revocations.values) } }
@@ -92,21 +105,48 @@ struct DiskAttempts: AttemptStore {
     }
     func attempts() async throws -> [AttemptRecord] {
         if life.isOver { throw Life.over }
+        if let real = disk.real { return try await real.attempts() }
         return disk.attempts.sorted { $0.startedAt < $1.startedAt }
     }
-    func save(_ record: AttemptRecord) async throws { try write { $0.attempts[record.id] = record } }
+    func save(_ record: AttemptRecord) async throws {
+        try write { $0.attempts[record.id] = record }
+        try await disk.real?.save(record)
+    }
     func remove(_ id: String, keeping revocation: PendingRevocation?) async throws {
         try write { state in
             state.attempts[id] = nil
             if let revocation { state.revocations[id] = revocation }
         }
+        try await disk.real?.remove(id, keeping: revocation)
     }
     func revocations() async throws -> [PendingRevocation] {
         if life.isOver { throw Life.over }
+        if let real = disk.real { return try await real.revocations() }
         return disk.revocations
     }
-    func keep(_ revocation: PendingRevocation) async throws { try write { $0.revocations[revocation.id] = revocation } }
-    func removeRevocation(_ id: String) async throws { try write { $0.revocations[id] = nil } }
+    func keep(_ revocation: PendingRevocation) async throws {
+        try write { $0.revocations[revocation.id] = revocation }
+        try await disk.real?.keep(revocation)
+    }
+    func removeRevocation(_ id: String) async throws {
+        try write { $0.revocations[id] = nil }
+        try await disk.real?.removeRevocation(id)
+    }
+}
+
+extension DiskAttempts: SignOutMark {
+    func isSet() async -> Bool {
+        if let real = disk.real { return await real.isSet() }
+        return disk.state.withLock { $0.isSignedOut }
+    }
+    func set() async {
+        guard (try? write { $0.isSignedOut = true }) != nil else { return }
+        await disk.real?.set()
+    }
+    func clear() async {
+        guard (try? write { $0.isSignedOut = false }) != nil else { return }
+        await disk.real?.clear()
+    }
 }
 
 private struct MortalTransport: HTTPTransport {
@@ -147,12 +187,14 @@ struct Device {
         let endpoints = SessionEndpoints(origin: Origin(scheme: "https", host: "mail.example.org", port: 443))
         let secrets = DiskSecrets(disk: disk, life: life)
         let transport = MortalTransport(server: server, life: life)
+        let attempts = DiskAttempts(disk: disk, life: life)
         let log = Log(label: "app", minimum: .debug, time: time, sink: sink)
-        session = AppSession(endpoints: endpoints, transport: transport, store: secrets, time: time, log: log)
+        session = AppSession(
+            endpoints: endpoints, transport: transport, store: secrets, mark: attempts, time: time, log: log)
         flow = SignInFlow(
             scheme: "stmessages", endpoints: endpoints,
             parts: SignInParts(
-                session: session, store: DiskAttempts(disk: disk, life: life), secrets: secrets, transport: transport,
+                session: session, store: attempts, secrets: secrets, transport: transport,
                 browser: MortalBrowser(browser: browser, life: life), links: links, hold: links, time: time,
                 random: SeededRandom(seed), log: log))
     }
@@ -167,8 +209,8 @@ struct Device {
     }
 
     /// A launched device whose person has signed in.
-    static func signedIn() async -> Device {
-        let device = Device()
+    static func signedIn(on disk: Disk = Disk()) async -> Device {
+        let device = Device(disk: disk)
         await device.launch()
         let result = await device.signIn()
         precondition(result.end == .signedIn)

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacrePorts
 import NacreSignIn
 import NacreTesting
 import Synchronization
@@ -50,9 +51,11 @@ import Testing
         return (device.life.isOver, link)
     }
 
-    @Test("HO-8: killed after any write of a sign-in, the next process resumes or is cleanly back", arguments: 1...12)
-    func signIn(kill: Int) async {
-        let device = Device()
+    @Test(
+        "HO-8: killed after any write of a sign-in, the next process resumes or is cleanly back", arguments: 1...12,
+        [false, true])
+    func signIn(kill: Int, real: Bool) async throws {
+        let device = Device(disk: try await Disk.onSQLite(real))
         let (died, _) = await signIn(device, dying: kill)
         expectSealed(device)
         guard died else {
@@ -127,9 +130,9 @@ import Testing
 
     @Test(
         "HO-15: killed after any write of a sign-out, the next process is signed out or still in, never between",
-        arguments: 1...8)
-    func signOut(kill: Int) async {
-        let device = await Device.signedIn()
+        arguments: 1...8, [false, true])
+    func signOut(kill: Int, real: Bool) async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite(real))
         device.disk.change { $0.killAfter = $0.writes + kill }
         let before = device.browser.opened.count
         let task = Task { await device.flow.signOut() }
@@ -172,6 +175,80 @@ import Testing
         #expect(await next.flow.phase == .waiting)
         await next.links.receive(link)
         await eventually("signed in") { await next.session.snapshot.state == .signedIn }
+        task.cancel()
+    }
+
+    @Test(
+        "HO-11: killed after a Cancel, the attempt is over and nobody is signed in by its link",
+        arguments: [false, true])
+    func cancelling(real: Bool) async throws {
+        let device = Device(disk: try await Disk.onSQLite(real))
+        await device.launch()
+        let task = Task { await device.flow.signIn() }
+        await eventually("browser") { !device.browser.opened.isEmpty }
+        let link = device.server.link(for: device.browser.opened[0])
+        await device.flow.cancel()
+        #expect(await device.flow.phase == .cancelling)
+        device.life.end()
+        let next = device.restarted()
+        await next.launch()
+        await eventually("over") {
+            next.time.advance(by: .seconds(1))
+            return await next.flow.phase == nil
+        }
+        #expect(await !next.links.receive(link))
+        #expect(await next.session.snapshot.state == .signedOut)
+        #expect(next.server.sessions.isEmpty)
+        await expectUsable(next)
+        task.cancel()
+    }
+
+    @Test(
+        "HO-11: killed after a Cancel during the exchange, no session is left on the server",
+        arguments: [false, true])
+    func exchangingCancelled(real: Bool) async throws {
+        let device = Device(disk: try await Disk.onSQLite(real))
+        await device.launch()
+        let task = Task { await device.flow.signIn() }
+        await eventually("browser") { !device.browser.opened.isEmpty }
+        device.server.hold()
+        await device.links.receive(device.server.link(for: device.browser.opened[0]))
+        await eventually("exchanging") { await device.flow.phase == .exchanging }
+        await device.flow.cancel()
+        #expect(await device.flow.phase == .exchangingCancelled)
+        device.life.end()
+        device.server.letGo()
+        let next = device.restarted()
+        await next.launch()
+        await eventually("over") {
+            next.time.advance(by: .seconds(1))
+            return await next.flow.phase == nil
+        }
+        #expect(await next.session.snapshot.state == .signedOut)
+        #expect(next.disk.attempts.isEmpty)
+        await expectUsable(next)
+        task.cancel()
+    }
+
+    @Test(
+        "HO-8: killed with the browser lent to the page, the successor gets the link, once",
+        arguments: [false, true])
+    func borrowed(real: Bool) async throws {
+        let device = Device(disk: try await Disk.onSQLite(real))
+        await device.launch()
+        let url = "https://mail.example.org/api/v1.0/authenticate/?flow=page-flow"
+        let task = Task { try await device.flow.borrow(url) }
+        await eventually("browser") { !device.browser.opened.isEmpty }
+        device.life.end()
+        let next = device.restarted()
+        await next.launch()
+        #expect(await next.flow.phase == .borrowed)
+        let foreign = try DeepLink(parsing: "stmessages://auth?token=t&flow=other", schemes: ["stmessages"])
+        #expect(await !next.flow.pageShouldGet(foreign))
+        let link = try DeepLink(parsing: "stmessages://auth?token=t&flow=page-flow", schemes: ["stmessages"])
+        #expect(await next.flow.pageShouldGet(link))
+        #expect(await !next.flow.pageShouldGet(link))
+        await expectUsable(next)
         task.cancel()
     }
 }

@@ -121,4 +121,68 @@ import Testing
         }
         #expect(Set(challenges).count == 2)
     }
+
+    @Test("SE-4: signing in again while signed in ends the session that gives way", arguments: [true, false])
+    func replaced(online: Bool) async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite())
+        let first = device.server.sessions
+        if !online { device.server.change { $0.revocationStatus = .badGateway } }
+        #expect(await device.signIn().end == .signedIn)
+        if !online {
+            await eventually("asked") { !device.server.requests(to: "/api/v1.0/mobile/auth/logout/").isEmpty }
+            #expect(device.server.sessions.isSuperset(of: first))
+            device.server.change { $0.revocationStatus = nil }
+        }
+        await eventually("revoked") {
+            device.time.advance(by: .seconds(10))
+            return device.server.sessions.isDisjoint(with: first) && device.disk.revocations.isEmpty
+        }
+        await device.session.validate()
+        #expect(await device.session.snapshot.state == .signedIn)
+    }
+
+    @Test("SE-5: signed out with a locked keyring, the person is signed out for good", arguments: [false, true])
+    func locked(restarts: Bool) async throws {
+        var device = await Device.signedIn(on: try await Disk.onSQLite())
+        device = device.restarted()
+        device.disk.change { $0.isLocked = true }
+        await device.launch()
+        #expect(await device.session.snapshot.state == .locked)
+        _ = await device.flow.signOut()
+        #expect(await device.session.snapshot.state == .signedOut)
+        if restarts {
+            device = device.restarted()
+            await device.launch()
+            // Still locked: nothing can be read, yet nobody is signed in.
+            #expect(await device.session.snapshot.state == .signedOut)
+        }
+        device.disk.change { $0.isLocked = false }
+        await device.session.recheckLock()
+        await device.flow.revokeReplaced()
+        #expect(device.disk.state.withLock { $0.secrets["session"] } == nil)
+        let (last, time) = (device, device.time)
+        await eventually("revoked") {
+            time.advance(by: .seconds(10))
+            return last.server.sessions.isEmpty && last.disk.revocations.isEmpty
+        }
+        device = device.restarted()
+        await device.launch()
+        #expect(await device.session.snapshot.state == .signedOut)
+        #expect(await device.signIn().end == .signedIn)
+        device = device.restarted()
+        await device.launch()
+        #expect(await device.session.snapshot.state == .signedIn)
+    }
+
+    @Test(
+        "SE-5, HO-15: a revocation is done only when the server has said so",
+        arguments: [(204, true), (401, true), (403, true), (404, true), (410, true)]
+            + [400, 408, 409, 421, 425, 429, 500, 502, 503].map { ($0, false) })
+    func finalAnswers(status: Int, isFinal: Bool) async {
+        let device = await Device.signedIn()
+        device.server.change { $0.revocationStatus = HTTPStatus(rawValue: status) }
+        device.browser.goAway()
+        _ = await device.flow.signOut()
+        #expect(device.disk.revocations.isEmpty == isFinal)
+    }
 }

@@ -6,6 +6,7 @@ import NacreHTTP
 import NacrePorts
 import NacreSignIn
 import NacreTesting
+import NacreWire
 import Synchronization
 import Testing
 
@@ -20,6 +21,8 @@ final class FakeServer: HTTPTransport {
         var profileStatus: HTTPStatus?
         var profileBody: JSONValue = ["id": "42", "email": "ada@example.org", "full_name": "Ada", "language": "en"]
         var exchangeStatus: HTTPStatus?
+        var refusal = SessionRefusal.absent
+        var revocationStatus: HTTPStatus?
         var gate: CheckedContinuation<Void, Never>?
         var isHolding = false
         var last = 0
@@ -67,6 +70,7 @@ final class FakeServer: HTTPTransport {
         case "/api/v1.0/mobile/auth/exchange/": return try await exchange(body)
         case "/api/v1.0/users/me/": return me(request)
         case "/api/v1.0/mobile/auth/logout/":
+            if let status = state.withLock({ $0.revocationStatus }) { return HTTPResponse(status: status) }
             state.withLock { state in
                 if let id = Self.session(request) { state.sessions.remove(id) }
             }
@@ -111,7 +115,9 @@ final class FakeServer: HTTPTransport {
                 return HTTPResponse(status: status, body: .bytes(state.profileBody.bytes))
             }
             guard let id = Self.session(request), state.sessions.contains(id) else {
-                return HTTPResponse(status: .unauthorized, body: .text(#"{"code":"session_revoked"}"#))
+                // As the gateway says it; its own tests hold it to these codes.
+                let body: JSONValue = ["code": .string(state.refusal), "message": "Sign in again."]
+                return HTTPResponse(status: .unauthorized, body: .bytes(body.bytes))
             }
             return HTTPResponse(body: .bytes(state.profileBody.bytes))
         }

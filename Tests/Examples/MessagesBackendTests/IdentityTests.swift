@@ -71,6 +71,6 @@ struct IdentityTests {
             for try await total in group { totals.insert(total) }
             #expect(totals.count == 1)
         }
-        #expect(try await server.everything().count < 91)
+        #expect(try await server.everything().count < 93)
     }
 }

@@ -8,18 +8,18 @@ import Testing
 struct SampleMailTests {
     private func messages(_ threads: [JSONValue]) -> [JSONValue] { threads.flatMap { $0["messages"]?.array ?? [] } }
 
-    @Test("There are 200 mails in 70 to 90 conversations, one of them 40 long")
+    @Test("There are 202 mails in 70 to 92 conversations, one of them 40 long")
     func amount() async throws {
         let threads = try await wholeMailbox.value
-        #expect(messages(threads).count == 200)
-        #expect((70...90).contains(threads.count))
+        #expect(messages(threads).count == 202)
+        #expect((70...92).contains(threads.count))
         #expect(threads.contains { $0["messages"]?.array?.count == 40 })
     }
 
     @Test("The mailbox looks alive: some unread, some starred, the newest of this hour, every mailbox in use")
     func life() async throws {
         let server = try await Harness()
-        for box in try await server.json("mailboxes/").array ?? [] {
+        for box in try await server.json("mailboxes/").array ?? [] where box["id"] != "drafts" {
             let total = try #require(box["total"]?.integer)
             let unread = try #require(box["unread"]?.integer)
             #expect(total >= 5, "\(box["id"]?.string ?? "")")
@@ -33,6 +33,7 @@ struct SampleMailTests {
         "Every kind of mail that a reader meets is there",
         arguments: [
             "no text part", "no body at all", "empty subject", "very long subject", "inline picture", "attached .ics",
+            "attached .webm", "attached .wav",
             "attached .eml", "attached .pdf", "attached .txt", "right-to-left", "Japanese", "emoji", "quoted reply",
             "hostile HTML", "table HTML",
         ])

@@ -43,12 +43,15 @@ let wholeMailbox = Task { try await Harness().everything() }
 struct Harness {
     private let client: InProcessClient
 
-    init(database: String? = nil, generated: Int = 0, samples: String = sampleMail) async throws {
+    init(
+        database: String? = nil, generated: Int = 0, samples: String = sampleMail, remote: RemoteAccess? = nil
+    ) async throws {
         let place = if let database { database } else { try await TestDatabase.place() }
         let backend = try await MessagesBackend(
             configuration: .init(
                 database: place, sampleMail: samples, generatedThreads: generated,
-                publicOrigin: "https://mail.example.org", identityVerifier: TrustingVerifier(), time: StoppedClock()))
+                publicOrigin: "https://mail.example.org", identityVerifier: TrustingVerifier(), remote: remote,
+                time: StoppedClock()))
         client = InProcessClient(backend.responder)
     }
 
@@ -77,6 +80,40 @@ struct Harness {
                 method: .post, authority: "upstream", target: "/api/v1.0/" + path,
                 fields: ["X-Nacre-Identity": person, "Content-Type": type], body: .text(body)))
         return (response.status, try JSONParser.parse(bytes))
+    }
+
+    /// Any request, with its answer as JSON where it is one.
+    func call(
+        _ method: HTTPMethod, _ path: String, _ body: [UInt8] = [], fields: [String: String] = [:],
+        as person: String = "ada"
+    ) async throws -> (status: HTTPStatus, json: JSONValue, fields: HTTPFields, bytes: [UInt8]) {
+        var all: HTTPFields = ["X-Nacre-Identity": person]
+        for (name, value) in fields { all[name] = value }
+        let (response, bytes) = try await send(
+            HTTPRequest(
+                method: method, authority: "upstream", target: "/api/v1.0/" + path, fields: all,
+                body: body.isEmpty ? .none : .bytes(body)))
+        return (response.status, (try? JSONParser.parse(bytes)) ?? .null, response.fields, bytes)
+    }
+
+    /// Stores a draft; the answer must be 200.
+    @discardableResult
+    func save(_ id: String, _ draft: JSONValue, as person: String = "ada") async throws -> JSONValue {
+        let (status, json, _, _) = try await call(
+            .put, "drafts/\(id)/", draft.bytes, fields: ["Content-Type": "application/json"], as: person)
+        try #require(status == .ok, "\(json)")
+        return json
+    }
+
+    /// Puts a file to a draft.
+    @discardableResult
+    func attach(
+        _ name: String, _ bytes: [UInt8], type: String = "text/plain", to draft: String, as person: String = "ada"
+    ) async throws -> (status: HTTPStatus, json: JSONValue) {
+        let answer = try await call(
+            .post, "drafts/\(draft)/attachments/", bytes,
+            fields: ["Content-Type": type, "X-File-Name": PercentEncoding.encode(name)], as: person)
+        return (answer.status, answer.json)
     }
 
     /// The rows of a list.

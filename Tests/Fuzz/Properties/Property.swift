@@ -21,7 +21,7 @@ package struct Property: Sendable {
         Property("cookie", CookieProperty.check), Property("deep-link", DeepLinkProperty.check),
         Property("web-url", WebURLProperty.check), Property("form-fields", FormFieldsProperty.check),
         Property("bridge", BridgeProperty.check), Property("passphrase", PassphraseProperty.check),
-        Property("tar", TarProperty.check),
+        Property("script", ScriptProperty.check), Property("tar", TarProperty.check),
     ]
 }
 

@@ -71,8 +71,8 @@ struct ShellPageTests {
 
     @Test("SH-7: the question names the device that is asked for")
     func media() {
-        #expect(MediaQuestion(appName: "Mail", camera: true, microphone: false, french: false).title.contains("camera"))
-        let both = MediaQuestion(appName: "Mail", camera: true, microphone: true, french: true)
+        #expect(PermissionQuestion(appName: "Mail", kinds: [.camera], french: false).title.contains("camera"))
+        let both = PermissionQuestion(appName: "Mail", kinds: [.camera, .microphone], french: true)
         #expect(both.title.contains("caméra") && both.title.contains("micro") && both.body.contains("Mail"))
     }
 }

@@ -33,6 +33,37 @@ import Testing
     }
 
     @Test(
+        "Where the environment names the host or a service, TLS is required as if the URL did",
+        arguments: [
+            ("postgres:///nacre", [:], nil), ("postgres:///nacre", ["PGHOST": "db.example.org"], "require"),
+            ("postgres:///nacre", ["PGHOSTADDR": "192.0.2.1"], "require"),
+            ("postgres:///nacre", ["PGSERVICE": "nacre"], "require"),
+            ("postgres:///nacre?service=nacre", [:], "require"),
+            ("postgres:///nacre", ["PGHOST": "db.example.org", "PGSSLMODE": "verify-full"], nil),
+            ("postgres:///nacre?sslmode=verify-ca", ["PGHOST": "db.example.org"], "verify-ca"),
+            ("postgres://localhost/nacre", ["PGHOST": "db.example.org"], nil),
+        ] as [(String, [String: String], String?)])
+    func environment(url: String, variables: [String: String], mode: String?) throws {
+        #expect(try PostgresTarget(url: url, environment: { variables[$0] }).parameters["sslmode"] == mode)
+    }
+
+    @Test("The variables are those of this process") func ownEnvironment() {
+        #expect(PostgresTarget.ownEnvironment("PATH")?.isEmpty == false)
+        #expect(PostgresTarget.ownEnvironment("NACRE_NO_SUCH_VARIABLE") == nil)
+    }
+
+    @Test func `a connection string has everything but secrets, quoted`() throws {
+        let access = PostgresAccess(
+            try PostgresTarget(
+                url: "postgres://na%27cre:p%40ss@db.example.org/ma%5Cil?sslpassword=k3y", environment: { _ in nil }))
+        let text = access.connectionString
+        #expect(text.contains(#"user='na\'cre'"#) && text.contains(#"dbname='ma\\il'"#))
+        #expect(text.contains("sslmode='require'"))
+        #expect(!text.contains("p@ss") && !text.contains("k3y"))
+        #expect(access.password == "p@ss")
+    }
+
+    @Test(
         "A URL that cannot be read is refused without being repeated",
         arguments: [
             "postgres://nacre:s3cret%zz@host/db", "mysql://nacre:s3cret@host/db",

@@ -9,6 +9,7 @@ import Testing
 @Suite("HO-14: claimed links") struct ClaimedLinkTests {
     private static let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15"
     private static let print = Array(repeating: "AB", count: 32).joined(separator: ":")
+    private static let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15"
     private let target =
         "/api/v1.0/authenticate/?mobile_scheme=stmessages&code_challenge=\(PKCEPair.challenge)&flow=f1"
 
@@ -31,7 +32,16 @@ import Testing
         arguments: [
             (phone, "http://gateway.test/app/auth"),
             ("Mozilla/5.0 (Linux; Android 15)", "http://gateway.test/app/auth"),
-            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", "http://gateway.test/app/auth"),
+            (mac + " (KHTML, like Gecko) Version/18.5 Safari/605.1.15", "http://gateway.test/app/auth"),
+            (
+                mac + " (KHTML, like Gecko) CriOS/137.0.7151.56 Version/11.1.1 Safari/605.1.15",
+                "http://gateway.test/app/auth"
+            ),
+            (mac + " (KHTML, like Gecko) Chrome/137.0.0.0 Safari/537.36", "stmessages://auth"),
+            (
+                "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:139.0) Gecko/20100101 Firefox/139.0",
+                "stmessages://auth"
+            ),
             ("Mozilla/5.0 (X11; Linux x86_64)", "stmessages://auth"), ("", "stmessages://auth"),
         ])
     func handOff(agent: String, place: String) async throws {
@@ -39,6 +49,22 @@ import Testing
         #expect(page.status == .ok)
         #expect(try await page.target().hasPrefix(place + "?token="))
         #expect(try await page.link()["flow"] == "f1")
+    }
+
+    @Test(
+        "HO-14: where no app of the browser's system may claim the link, the scheme stays",
+        arguments: [
+            (phone, true, false, "http://gateway.test/app/auth"), (phone, false, true, "stmessages://auth"),
+            ("Mozilla/5.0 (Linux; Android 15)", true, false, "stmessages://auth"),
+            ("Mozilla/5.0 (Linux; Android 15)", false, true, "http://gateway.test/app/auth"),
+        ])
+    func oneSystem(agent: String, apple: Bool, android: Bool, place: String) async throws {
+        let fixture = try await GatewayFixture { configuration in
+            configuration.claimedLinks.links["stmessages"] = try WebURL(GatewayFixture.origin + "/app")
+            if apple { configuration.claimedLinks.appleApps = ["A1B2C3D4E5.org.example.messages"] }
+            if android { configuration.claimedLinks.androidApps = ["org.example.messages": [Self.print]] }
+        }
+        #expect(try await handOff(fixture, agent: agent).target().hasPrefix(place + "?token="))
     }
 
     @Test("HO-14: a scheme without a link stays a scheme everywhere")

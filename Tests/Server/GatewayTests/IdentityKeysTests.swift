@@ -3,8 +3,10 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreHTTP
 import NacreJOSE
+import NacreKeys
 import NacreTesting
 import Testing
 
@@ -17,7 +19,7 @@ private struct KeyWorld {
     let database: Database
     let sealing = SealingKey(random: SeededRandom(1))
 
-    init() throws { database = try Database.sqlite(path: ":memory:", time: time) }
+    init() async throws { database = try await TestDatabase.make(time: time) }
 
     /// The keys as one process sees them.
     func process(_ sealing: SealingKey? = nil) async throws -> IdentityKeys {
@@ -35,7 +37,7 @@ private struct KeyWorld {
 
 @Suite struct IdentityKeysTests {
     @Test func `processes of one database share the keys, sealed`() async throws {
-        let world = try KeyWorld()
+        let world = try await KeyWorld()
         let (first, second) = (try await world.process(), try await world.process())
         let id = try await first.signer().id
         #expect(try await second.signer().id == id)
@@ -51,7 +53,7 @@ private struct KeyWorld {
     }
 
     @Test func `a new key is published before it signs, and the old one until its tokens are dead`() async throws {
-        let world = try KeyWorld()
+        let world = try await KeyWorld()
         let (first, second) = (try await world.process(), try await world.process())
         let old = try await first.signer().id
         try await first.rotate()
@@ -73,8 +75,24 @@ private struct KeyWorld {
         #expect(IdentityKeys.tail > IdentityIssuer.lifetime + .seconds(300))
     }
 
+    @Test func `a stolen key is published no more, and the new one signs at once`() async throws {
+        let world = try await KeyWorld()
+        let (first, second) = (try await world.process(), try await world.process())
+        let old = try await first.signer().id
+        try await first.rotate()
+        try await first.rotate(stolen: true)
+        let new = try await first.signer().id
+        #expect(new != old)
+        #expect(try await world.published(first) == [new])
+        world.time.advance(by: .seconds(10))
+        #expect(try await world.published(second) == [new])
+        #expect(try await second.signer().id == new)
+        // The key that the installation began with does not come back.
+        #expect(try await world.process().signer().id == new)
+    }
+
     @Test func `a key that is old enough is followed by one new key, however many processes look`() async throws {
-        let world = try KeyWorld()
+        let world = try await KeyWorld()
         let (first, second) = (try await world.process(), try await world.process())
         world.time.advance(by: KeyWorld.age - .seconds(1))
         try await first.maintain()
@@ -86,7 +104,7 @@ private struct KeyWorld {
     }
 
     @Test func `keys serve on while the database is away`() async throws {
-        let world = try KeyWorld()
+        let world = try await KeyWorld()
         let keys = try await world.process()
         let id = try await keys.signer().id
         try await world.database.write { sql in try sql.executeScript("DROP TABLE gateway_identity_key") }

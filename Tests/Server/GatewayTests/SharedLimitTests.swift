@@ -164,4 +164,24 @@ import Testing
         faults.fail(reads: nil, writes: nil)
         #expect(try await world.browser(world.second).post("/api/token/refresh/", body).status == .ok)
     }
+
+    @Test("Where nobody can tell whether a refresh was stored, that is said, and nobody is told to send it again")
+    func unknown() async throws {
+        let faults = FaultyDatabase()
+        let world = try await GatewayPair(database: faults.database)
+        try await world.first.prepare()
+        let (_, refresh) = try await world.pair()
+        let body = JSONValue.object(["refresh": .string(refresh)]).bytes
+        faults.fail(reads: nil, writes: "database.commit_unknown")
+        let answer = try await world.browser(world.first).post("/api/token/refresh/", body)
+        #expect(answer.status == .serviceUnavailable)
+        #expect(answer.fields["Retry-After"] == nil)
+        #expect(try await answer.json()["code"] == "refresh_unknown")
+        let other = try await world.browser(world.first).post("/api/token/blacklist/", body)
+        #expect(other.status == .serviceUnavailable)
+        #expect(other.fields["Retry-After"] == nil)
+        #expect(try await other.json()["code"] == "storage_unknown")
+        faults.fail(reads: nil, writes: nil)
+        #expect(try await world.browser(world.second).post("/api/token/refresh/", body).status == .ok)
+    }
 }

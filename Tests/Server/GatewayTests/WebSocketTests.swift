@@ -161,13 +161,14 @@ final class MemoryDuplex: DuplexStream {
         let running = Task { try await upgrade(far) }
         try await until { fixture.time.sleeperCount == 1 }
         fixture.time.advance(by: .seconds(19))
-        try await near.write([1])
-        #expect(try await near.read() == [1])
+        try await near.write([0x82, 1, 9])
+        #expect(try await near.read() == [0x82, 1, 9])
         fixture.time.advance(by: .seconds(19))
         try await until { fixture.time.sleeperCount == 1 }
         #expect(fixture.gateway.liveConnectionCount == 1)
         fixture.time.advance(by: .seconds(20))
-        #expect(try await near.read() == nil)
+        #expect(try await near.read() == WebSocketFrames.close(1001, "idle"))
+        try await near.finishWriting()
         try await running.value
         #expect(fixture.gateway.liveConnectionCount == 0)
     }

@@ -49,10 +49,3 @@ final class BrokenDatabase: DatabaseBackend {
         throw NacreError(code, "gone")
     }
 }
-
-/// A number that tasks count up.
-final class Counter: Sendable {
-    private let number = Mutex(0)
-    var value: Int { number.withLock { $0 } }
-    func add() { number.withLock { $0 += 1 } }
-}

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreLimits
 import NacreTesting
 import Testing
@@ -89,9 +90,8 @@ import Testing
     @Test("Who is refused costs no write")
     func floodOfOne() async throws {
         let fixture = try await LimitsFixture()
-        let counted = CountingDatabase(fixture.database)
-        let database = Database(backend: counted, time: fixture.time)
-        let limiter = SharedLimiter(database: database, time: fixture.time, log: .none)
+        let counted = CountingBackend(fixture.database)
+        let limiter = SharedLimiter(database: counted.database(time: fixture.time), time: fixture.time, log: .none)
         #expect(try await passed(20, fixture.first, [limit.of("a")]) == 20)
         #expect(try await passed(1000, limiter, [limit.of("a")]) == 0)
         #expect(counted.writes == 1)
@@ -100,9 +100,8 @@ import Testing
     @Test("A flood from everywhere writes at most so many times in a second")
     func floodOfMany() async throws {
         let fixture = try await LimitsFixture()
-        let counted = CountingDatabase(fixture.database)
-        let database = Database(backend: counted, time: fixture.time)
-        let limiter = SharedLimiter(database: database, time: fixture.time, log: .none)
+        let counted = CountingBackend(fixture.database)
+        let limiter = SharedLimiter(database: counted.database(time: fixture.time), time: fixture.time, log: .none)
         for number in 0..<1000 { _ = try await limiter.take([limit.of("\(number)")]) }
         #expect(counted.writes == 200)
         #expect(try await limiter.take([limit.of("password")], outage: .refuse) != nil, "guesses wait instead")
@@ -161,26 +160,5 @@ import Testing
         #expect(try await passed(1, elsewhere, [limit.of("a")]) == 1)
         #expect(try await passed(30, fixture.first, [limit.of("a")]) >= 19)
         #expect(try await passed(30, fixture.first, [limit.of("a")]) == 0, "and the limit still holds here")
-    }
-}
-
-/// Counts the writes that reach another database.
-final class CountingDatabase: DatabaseBackend {
-    private let inner: Database
-    private let count = Counter()
-    var dialect: SQLDialect { inner.backend.dialect }
-    var writes: Int { count.value }
-
-    init(_ inner: Database) { self.inner = inner }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result { try await inner.read(body) }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result {
-        count.add()
-        return try await inner.write(body)
     }
 }

@@ -154,6 +154,18 @@ struct AuthorizationTests {
         #expect(try await world.browser().authorize().isForm)
     }
 
+    @Test("PV-2: the session's cookie is found beside any other, cut by bytes as browsers join them")
+    func cookieBesideOthers() async throws {
+        let world = try await ProviderWorld()
+        let browser = world.browser()
+        _ = try await browser.signIn()
+        let token = try #require(browser.cookies["nacre_idp"])
+        for before in ["x=\u{600};", "x=1;\u{301}y=2; ", "nacre_idp ", ""] {
+            let answer = try await world.browser().authorize([:], ["Cookie": "\(before)nacre_idp=\(token)"])
+            #expect((answer.member("code") != nil) == (before != "nacre_idp "), "\(before)")
+        }
+    }
+
     @Test("PV-2: prompt=login and select_account show the form in spite of the session; auth_time moves")
     func prompts() async throws {
         let world = try await ProviderWorld()

@@ -70,6 +70,20 @@ import Testing
         #expect(try await hintStatus(world, first) == 400)
     }
 
+    @Test("PV-1: a theft that is reported while a planned key is being made still withdraws the stolen one")
+    func compromisedMeanwhile() async throws {
+        let world = try await node()
+        let old = try keyID(try await tokens(world))
+        let provider = world.provider
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { try await provider.rotateKeys(.planned) } }
+            group.addTask { try await provider.rotateKeys(.compromised) }
+            try await group.waitForAll()
+        }
+        #expect(try await !published(world).contains(old))
+        #expect(try keyID(try await tokens(world)) != old)
+    }
+
     @Test(
         "PV-1: keys rotated by another process are seen within half a minute",
         arguments: [KeyRotation.planned, .compromised])

@@ -117,6 +117,33 @@ struct ThrottleTests {
         #expect(try await browser.submit(try await browser.authorize()).status == .tooManyRequests)
     }
 
+    @Test("One session is answered in silence sixty times a minute, then its browser and its programs are told to wait")
+    func silent() async throws {
+        let world = try await ProviderWorld()
+        let other = try await ProviderWorld(database: world.database)
+        let browser = world.browser()
+        _ = try await browser.signIn()
+        let twin = other.browser()
+        twin.cookies = browser.cookies
+        for number in 0..<60 {
+            let answer = try await (number % 2 == 0 ? browser : twin).authorize(
+                number % 3 == 0 ? ["prompt": "none"] : [:])
+            #expect(answer.member("code") != nil, "\(number)")
+        }
+        let page = try await browser.authorize()
+        #expect(page.status == .tooManyRequests && page.fields["Retry-After"] == "1")
+        #expect(page.location == nil && page.text.contains("wait a minute"))
+        let silent = try await twin.authorize(["prompt": "none"])
+        #expect(silent.member("error") == "temporarily_unavailable" && silent.member("code") == nil)
+        #expect(silent.member("state") == "state-1")
+        // Another session is not held up, and a form is not counted.
+        #expect(try await world.browser(address: "192.0.2.2").signIn().member("code") != nil)
+        #expect(try await browser.authorize(["prompt": "login"]).isForm)
+        world.time.advance(by: .seconds(1))
+        #expect(try await browser.authorize().member("code") != nil)
+        #expect(try await browser.authorize().status == .tooManyRequests)
+    }
+
     @Test("An account remembers its twenty newest devices and none older than a year")
     func devices() async throws {
         let world = try await ProviderWorld()

@@ -20,18 +20,23 @@ final class Installation: Sendable {
     init() throws { try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: root) }
 
-    func configuration(_ data: String? = nil, provider: Bool = true) throws -> ServerConfiguration {
+    func configuration(
+        _ data: String? = nil, provider: Bool = true, tokens: Bool = false
+    ) throws -> ServerConfiguration {
         try ServerConfiguration(
             json: [
                 "data": .string(data ?? self.data), "provider": ["enabled": .bool(provider)],
                 "oidc": provider ? [:] : ["issuer": "https://id.example.org", "clientID": "nacre"],
+                "tokens": ["presentations": tokens ? ["pair"] : []],
             ], file: "nacre.server.json", environment: ["NACRE_ENV": "development"]
         ) { _ in "" }
     }
 
-    func administration(_ data: String? = nil, provider: Bool = true, seed: UInt64 = 5) throws -> Administration {
+    func administration(
+        _ data: String? = nil, provider: Bool = true, tokens: Bool = false, seed: UInt64 = 5
+    ) throws -> Administration {
         Administration(
-            try configuration(data, provider: provider), time: time, random: SeededRandom(seed))
+            try configuration(data, provider: provider, tokens: tokens), time: time, random: SeededRandom(seed))
     }
 
     /// Puts a session there; answers its handle.
@@ -127,8 +132,43 @@ final class Installation: Sendable {
         #expect(try await admin.rotateKeys([])["rotated"] == ["identity", "provider"])
         let error = await #expect(throws: NacreError.self) { _ = try await admin.rotateKeys(["identiy"]) }
         #expect(error?.message.contains("identity, provider") == true)
-        #expect(try await admin.rotateKeys([], stolen: true)["rotated"] == ["provider"])
-        await #expect(throws: NacreError.self) { _ = try await admin.rotateKeys(["identity"], stolen: true) }
+        #expect(try await admin.rotateKeys([], stolen: true)["rotated"] == ["identity", "provider"])
+        await #expect(throws: NacreError.self) { _ = try await admin.rotateKeys(["tokens"]) }
+    }
+
+    private func keys(_ admin: Administration) async throws -> [String: [String]] {
+        let database = try await admin.stores().gateway
+        return try await database.read { sql in
+            var result: [String: [String]] = [:]
+            for (name, table) in [("identity", "gateway_identity_key"), ("tokens", "session_key")] {
+                result[name] = try sql.query("SELECT kid FROM \(table) ORDER BY created_at, kid").map {
+                    try $0.text("kid")
+                }
+            }
+            return result
+        }
+    }
+
+    @Test(arguments: ["identity", "tokens"])
+    func `a key is followed by a new one and stays, unless it may be stolen`(name: String) async throws {
+        let place = try Installation()
+        let admin = try place.administration(tokens: true)
+        _ = try await admin.migrate()
+        #expect(try await admin.rotateKeys([])["rotated"] == ["identity", "tokens", "provider"])
+        let before = try await keys(admin)
+        #expect(before[name]?.count == 2)
+        place.time.advance(by: .seconds(1))
+        #expect(try await admin.rotateKeys([name])["rotated"] == [.string(name)])
+        let planned = try await keys(admin)
+        #expect(planned[name]?.prefix(2) == before[name]?[...])
+        #expect(planned[name]?.count == 3)
+        place.time.advance(by: .seconds(1))
+        #expect(try await admin.rotateKeys([name], stolen: true)["rotated"] == [.string(name)])
+        let stolen = try await keys(admin)
+        #expect(stolen[name]?.count == 1)
+        #expect(planned[name]?.contains(stolen[name]?.first ?? "") == false)
+        let other = name == "tokens" ? "identity" : "tokens"
+        #expect(stolen[other] == before[other], "the others are left alone")
     }
 }
 
@@ -338,14 +378,5 @@ final class Installation: Sendable {
         #expect(!FileManager.default.fileExists(atPath: place.data + "/secret.key"))
         _ = try await admin.restore(from: archive, force: false)
         _ = try await NacreServer(try place.configuration(), log: .none, time: place.time)
-    }
-
-    @Test func `the password of a database is not on the command line of its tools`() throws {
-        let tools = try PostgresTools("postgres://nacre:p%40ss@db.example.org:5433/nacre?sslmode=require&password=w0rd")
-        #expect(tools.address == "postgres://nacre@db.example.org:5433/nacre?sslmode=require")
-        #expect(tools.password == "w0rd")
-        #expect(try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").password == "p@ss")
-        #expect(
-            try PostgresTools("postgres://nacre:p%40ss@localhost/nacre").address == "postgres://nacre@localhost/nacre")
     }
 }

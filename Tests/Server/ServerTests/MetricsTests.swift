@@ -114,7 +114,7 @@ import Testing
 
     @Test func `events are counted whatever level is written`() throws {
         let metrics = metrics()
-        let log = Log(label: "a", minimum: .error, sink: RecordingLogSink()).observed(by: { metrics.note($0, $1, $2) })
+        let log = Log(label: "a", minimum: .error, sink: RecordingLogSink()).observed(by: metrics.observer)
             .labelled("gateway")
         log.info("exchange.done", ["session": "s"])
         log.notice("exchange.refused")

@@ -1,9 +1,12 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreGateway
 import NacreHTTP
-import NacreServer
+import NacreSessions
 import Testing
+
+@testable import NacreServer
 
 @Suite struct ServerConfigurationTests {
     private static let production: [String: String] = [
@@ -70,6 +73,7 @@ import Testing
         #expect(configuration.cookieAge == .seconds(2_592_000))
         #expect(configuration.revalidateAge == .seconds(43_200))
         #expect(configuration.graceAge == .seconds(86_400))
+        #expect(configuration.sessionsPerPerson == 100)
         #expect(configuration.exchangesPerMinute == 20)
         #expect(configuration.openID.scopes == ["openid", "email", "profile"])
     }
@@ -79,10 +83,11 @@ import Testing
             "MOBILE_AUTH_CALLBACK_SCHEMES": #"["stmessages","stcalendar"]"#, "MOBILE_AUTH_TOKEN_TTL": "30",
             "OIDC_RP_CLIENT_SECRET": "s3cret", "OIDC_RP_SCOPES": "openid email", "OIDC_RP_SIGN_ALGO": "RS256",
             "OIDC_AUTH_REQUEST_EXTRA_PARAMS": #"{"acr_values":"eidas1"}"#, "SESSION_COOKIE_AGE": "3600",
-            "SESSION_REVALIDATE_AGE": "600", "MOBILE_OTA_MANIFEST_URL": "https://updates.example.org/m.json",
+            "SESSION_REVALIDATE_AGE": "600", "SESSION_MAX_PER_PERSON": "7",
+            "MOBILE_OTA_MANIFEST_URL": "https://updates.example.org/m.json",
         ]) { $1 }
         let configuration = try read(
-            #"{"mobile":{"schemes":["other"],"tokenTTL":45},"oidc":{"clientID":"file","extraParameters":{"a":"b"}}}"#,
+            #"{"sessions":{"perPerson":9},"mobile":{"schemes":["other"],"tokenTTL":45},"oidc":{"clientID":"file","extraParameters":{"a":"b"}}}"#,
             environment)
         #expect(configuration.schemes == ["stmessages", "stcalendar"])
         #expect(configuration.tokenLifetime == .seconds(30))
@@ -93,6 +98,8 @@ import Testing
         #expect(configuration.openID.extraParameters == ["acr_values": "eidas1"])
         #expect(configuration.cookieAge == .seconds(3600))
         #expect(configuration.revalidateAge == .seconds(600))
+        #expect(configuration.gateway.sessions.perPerson == 7)
+        #expect(try read(#"{"sessions":{"perPerson":9}}"#, Self.production).sessionsPerPerson == 9)
         #expect(configuration.updateManifest == "https://updates.example.org/m.json")
     }
 
@@ -160,6 +167,7 @@ import Testing
             (#"{"identity":{"keyAge":1}}"#, "\"identity.keyAge\""),
             (#"{"trustedProxies":["10.0.0.0/40"]}"#, "\"10.0.0.0/40\", which is no address"),
             (#"{"sessions":{"cookieAge":1}}"#, "\"sessions.cookieAge\""),
+            (#"{"sessions":{"perPerson":0}}"#, "\"sessions.perPerson\""),
             (#"{"log":{"level":"loud"}}"#, "\"log.level\""),
             (#"{"provider":{"enabled":true}}"#, "\"provider.enabled\""),
             (#"{"updates":{"manifest":"x"}}"#, "\"updates.manifest\""),
@@ -176,7 +184,8 @@ import Testing
             ("NACRE_ENV", "staging"), ("MOBILE_AUTH_CALLBACK_SCHEMES", "stmessages"),
             ("MOBILE_AUTH_CALLBACK_SCHEMES", "[1]"),
             ("MOBILE_AUTH_TOKEN_TTL", "soon"), ("MOBILE_AUTH_TOKEN_TTL", "99999"), ("SESSION_COOKIE_AGE", "-1"),
-            ("SESSION_REVALIDATE_AGE", "12h"), ("OIDC_AUTH_REQUEST_EXTRA_PARAMS", "acr_values=eidas1"),
+            ("SESSION_REVALIDATE_AGE", "12h"), ("SESSION_MAX_PER_PERSON", "0"), ("SESSION_MAX_PER_PERSON", "many"),
+            ("OIDC_AUTH_REQUEST_EXTRA_PARAMS", "acr_values=eidas1"),
             ("OIDC_AUTH_REQUEST_EXTRA_PARAMS", #"{"max_age":60}"#), ("OIDC_RP_SIGN_ALGO", "none"),
             ("OIDC_RP_CLIENT_SECRET_FILE", "/nowhere"), ("OIDC_OP_URL", "http://auth.example.org"),
             ("OIDC_OP_URL", "auth"),
@@ -224,6 +233,22 @@ import Testing
                 == .init(host: "127.0.0.1", port: 8909))
         for json in [
             #"{"metrics":{"listen":{"port":8901}}}"#, #"{"metrics":{}}"#, #"{"metrics":{"listen":{"prot":1}}}"#,
+        ] {
+            #expect(throws: NacreError.self, "\(json)") { _ = try read(json, Self.production) }
+        }
+    }
+
+    @Test func `limits on connections and bodies have defaults, can be changed, and can be switched off`() throws {
+        let plain = try read("{}", Self.production)
+        #expect(plain.connectionsPerClient == 512 && plain.bodyRate == 240 && plain.silentPerMinute == 60)
+        #expect(plain.bodyWindow == .seconds(60))
+        let set = try read(
+            #"{"limits":{"connectionsPerClient":0,"bodyRate":0,"bodyWindow":5,"silentPerMinute":7}}"#, Self.production)
+        #expect(set.connectionsPerClient == 0 && set.bodyRate == 0 && set.silentPerMinute == 7)
+        #expect(set.bodyWindow == .seconds(5))
+        for json in [
+            #"{"limits":{"connectionsPerClient":-1}}"#, #"{"limits":{"bodyWindow":0}}"#,
+            #"{"limits":{"silentPerMinute":0}}"#, #"{"limits":{"bodyRate":"fast"}}"#,
         ] {
             #expect(throws: NacreError.self, "\(json)") { _ = try read(json, Self.production) }
         }

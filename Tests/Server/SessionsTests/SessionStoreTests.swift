@@ -1,7 +1,9 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreSessions
 import NacreTesting
 import Testing
@@ -108,5 +110,93 @@ import Testing
         #expect(try await store.find(handle: first) != nil)
         #expect(try await store.end(issuer: "https://idp.test", subject: "alice") == 1)
         #expect(try await store.find(handle: third) != nil)
+    }
+
+    /// A fixture in which a person may have three sessions.
+    private func capped() async throws -> SessionFixture {
+        var policy = SessionPolicy()
+        policy.perPerson = 3
+        return try await SessionFixture(policy: policy)
+    }
+
+    @Test func `a person has so many sessions; the one that was used the longest ago ends for a new one`() async throws
+    {
+        let fixture = try await capped()
+        let store = fixture.store
+        let heard = EndingRecorder()
+        var handles: [String] = []
+        var watches: [SessionWatch] = []
+        let other = try await store.begin(fixture.person("bob"), device: nil).handle
+        for number in 0..<5 {
+            let (session, handle) = try await store.begin(fixture.person(), device: nil)
+            watches.append(store.events.onEnd(of: session.id, heard.action))
+            handles.append(handle)
+            fixture.time.advance(by: .seconds(1))
+            // The first one is in use all the time.
+            if number < 4, let first = try await store.find(handle: handles[0]) { try await store.touch(first.id) }
+        }
+        var alive: [Bool] = []
+        for handle in handles { alive.append(try await store.find(handle: handle) != nil) }
+        #expect(alive == [true, false, false, true, true])
+        #expect(heard.endings.map(\.reason) == ["too_many", "too_many"])
+        #expect(try await store.find(handle: other) != nil)
+        #expect(try await store.list(issuer: "https://idp.test", subject: "alice").count == 3)
+        watches.forEach { $0.cancel() }
+    }
+
+    @Test func `sessions that wait for their app count by themselves, until one gets its handle`() async throws {
+        let fixture = try await capped()
+        let store = fixture.store
+        var handles: [String] = []
+        for _ in 0..<3 {
+            handles.append(try await store.begin(fixture.person(), device: nil).handle)
+            fixture.time.advance(by: .seconds(1))
+        }
+        var waiting: [String] = []
+        for _ in 0..<5 {
+            waiting.append(
+                try await store.beginWaiting(fixture.person(), device: nil, lifetime: .seconds(60)).session.id)
+            fixture.time.advance(by: .seconds(1))
+        }
+        for handle in handles { #expect(try await store.find(handle: handle) != nil) }
+        for id in waiting.prefix(2) { #expect(try await store.activate(id) == nil) }
+        #expect(try await store.activate(waiting[4]) != nil)
+        #expect(try await store.find(handle: handles[0]) == nil)
+        #expect(try await store.find(handle: handles[1]) != nil)
+    }
+
+    @Test func `what is derived counts as well, and never ends what it came from`() async throws {
+        let fixture = try await capped()
+        let store = fixture.store
+        let old = try await store.begin(fixture.person(), device: nil).handle
+        fixture.time.advance(by: .seconds(1))
+        let (parent, handle) = try await store.begin(fixture.person(), device: nil)
+        var children: [String] = []
+        for _ in 0..<6 {
+            children.append(try #require(try await store.derive(from: parent, device: nil, as: .bearer)).handle)
+        }
+        #expect(try await store.find(handle: handle) != nil)
+        #expect(try await store.find(handle: old) == nil)
+        #expect(try await store.find(handle: children[3], as: .bearer) == nil)
+        for child in children[4...] { #expect(try await store.find(handle: child, as: .bearer) != nil) }
+    }
+
+    @Test func `many sessions end in batches, each batch a transaction of its own`() async throws {
+        let fixture = try await SessionFixture()
+        let session = try await fixture.store.begin(fixture.person(), device: nil).session
+        for kind in ["person", "provider"] {
+            try await fixture.database.double("sessions", times: 10)
+            let counted = CountingWrites(fixture.database)
+            let store = SessionStore(
+                database: Database(backend: counted, time: fixture.time), sealing: SealingKey(random: fixture.random),
+                time: fixture.time, random: SeededRandom(8))
+            let ended =
+                kind == "person"
+                ? try await store.end(issuer: session.issuer, subject: session.subject, except: session.id)
+                : try await store.end(issuer: session.issuer, providerSession: "idp-1")
+            #expect(ended == (kind == "person" ? 1023 : 1024))
+            #expect(counted.count == 3)
+        }
+        #expect(try await fixture.store.list(issuer: session.issuer, subject: session.subject).isEmpty)
     }
 }

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreCrypto
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreJOSE
 import NacreSessions
 import NacreTesting
@@ -231,16 +232,16 @@ import Testing
         #expect(try await world.first.tokens.refresh(refresh) != nil, "nothing of it ended the session")
     }
 
-    @Test("A thousand tokens that name unknown keys cost one look for keys in ten seconds")
+    @Test("A thousand tokens that name unknown keys cost one look for keys in a second")
     func storm() async throws {
         let world = try await TwoProcesses()
         let pair = try await pair(world.first)
         let stranger = try PrivateKey.generate(.es256)
         _ = try await world.second.tokens.check(bearer: pair.access)
-        let counted = CountingReads(world.first.database)
-        let database = Database(backend: counted, time: world.time)
+        let counted = CountingBackend(world.first.database)
         let store = SessionStore(
-            database: database, sealing: SealingKey(random: SeededRandom(7)), time: world.time, random: SeededRandom(9))
+            database: counted.database(time: world.time), sealing: SealingKey(random: SeededRandom(7)),
+            time: world.time, random: SeededRandom(9))
         let tokens = SessionTokens(
             store: store, keeper: SessionKeeper(store: store, methods: [], time: world.time, log: .none),
             policy: world.first.tokens.policy, issuer: "https://gateway.test")
@@ -249,29 +250,104 @@ import Testing
                 claims(pair.access), with: stranger, keyID: "k\(number)", type: "nacre-session+jwt")
             #expect(state(try await tokens.check(bearer: token)) == "absent")
         }
-        #expect(counted.count == 1)
+        #expect(counted.reads == 1)
         #expect(state(try await tokens.check(bearer: pair.access)) == "valid alice")
     }
 
-    @Test("Keys follow each other and old tokens stay good; keys lie sealed")
+    private func keyID(_ token: String) throws -> String? {
+        try JSONParser.parse(try #require(Base64URL.decode(token.prefix { $0 != "." })))["kid"]?.string
+    }
+
+    private func keyRows(_ world: TwoProcesses) async throws -> [SQLRow] {
+        try await world.first.database.read { sql in try sql.query("SELECT * FROM session_key ORDER BY row_id") }
+    }
+
+    @Test(
+        "Keys follow each other: a new one signs once all know it, an old one goes with its last token; they lie sealed"
+    )
     func keys() async throws {
         let world = try await TwoProcesses()
+        for node in [world.first, world.second] { node.method.answer = .renewed(TwoProcesses.person()) }
+        let old = try keyID(try await pair(world.first).token)
+        world.time.advance(by: .seconds(90 * 86400))
+        try await world.first.tokens.maintainKeys()
+        // The last moment in which the old key signs, in a process that has not looked after the keys.
+        world.time.advance(by: .seconds(899))
+        let last = try await pair(world.second)
+        #expect(try keyID(last.token) == old)
+        world.time.advance(by: .seconds(1))
+        for node in [world.first, world.second] { #expect(try keyID(try await pair(node).token) != old) }
+        world.time.advance(by: .seconds(30 * 86400 - 10))
+        try await world.first.tokens.maintainKeys()
+        #expect(try await keyRows(world).count == 2)
+        let next = try #require(try await world.first.tokens.refresh(last.token), "its last day")
+        #expect(try keyID(next.token) != old)
+        #expect(state(try await world.second.tokens.check(bearer: next.access)) == "valid alice")
+        for row in try await keyRows(world) {
+            #expect(!String(decoding: try row.blob("sealed_key"), as: UTF8.self).contains("PRIVATE"))
+        }
+        world.time.advance(by: .seconds(620))
+        try await world.second.tokens.maintainKeys()
+        let left = try await keyRows(world).map { try $0.text("kid") }
+        #expect(try left == [#require(try keyID(next.token))])
+    }
+
+    @Test("A key that may be stolen is worth nothing at once, in the other process within ten seconds; no session ends")
+    func stolen() async throws {
+        let world = try await TwoProcesses { $0.bearerIsJWT = true }
         let pair = try await pair(world.first)
-        world.time.advance(by: .seconds(25 * 86400))
-        world.first.method.answer = .renewed(TwoProcesses.person())
+        let bearer = try #require(
+            try await world.second.tokens.issue(.bearer, from: .person(TwoProcesses.person()), device: nil))
+        #expect(state(try await world.second.tokens.check(bearer: pair.access)) == "valid alice")
+        try await world.first.tokens.rotateKeys(stolen: true)
+        let fresh = try await self.pair(world.first)
+        #expect(try keyID(fresh.token) != keyID(pair.token))
+        #expect(state(try await world.second.tokens.check(bearer: fresh.access)) == "valid alice", "known at once")
+        world.time.advance(by: .seconds(10))
+        for node in [world.first, world.second] {
+            for token in [pair.access, bearer.access] {
+                #expect(state(try await node.tokens.check(bearer: token)) == "absent")
+            }
+            #expect(try await node.tokens.refresh(pair.token) == nil)
+            #expect(try await !node.tokens.revoke(pair.token), "a forged token ends nobody's session")
+            #expect(state(try await node.tokens.check(bearer: fresh.access)) == "valid alice")
+        }
+        #expect(try await world.first.store.find(id: pair.session.id) != nil)
+    }
+
+    @Test("A key that an older program stored beside us is trusted for as long as refresh tokens live")
+    func olderProgram() async throws {
+        let world = try await TwoProcesses()
+        let pair = try await pair(world.first)
+        try await world.first.database.write { sql in
+            let row = try #require(try sql.first("SELECT * FROM session_key"))
+            try sql.execute("DELETE FROM session_key")
+            try sql.execute(
+                "INSERT INTO session_key (kid, sealed_key, created_at) VALUES ($1, $2, $3)",
+                [row["kid"], row["sealed_key"], row["created_at"]])
+        }
+        try await world.first.tokens.rotateKeys()
         world.second.method.answer = .renewed(TwoProcesses.person())
-        let second = try #require(try await world.first.tokens.refresh(pair.token))
-        world.time.advance(by: .seconds(20 * 86400))
-        let third = try #require(try await world.second.tokens.refresh(second.token))
-        world.time.advance(by: .seconds(20 * 86400))
-        let fourth = try #require(try await world.second.tokens.refresh(third.token))
-        world.time.advance(by: .seconds(27 * 86400))
-        let fifth = try #require(try await world.second.tokens.refresh(fourth.token))
-        #expect(fourth.refresh?.prefix { $0 != "." } != fifth.refresh?.prefix { $0 != "." }, "another kid")
-        #expect(state(try await world.first.tokens.check(bearer: fifth.access)) == "valid alice")
-        let rows = try await world.first.database.read { sql in try sql.query("SELECT * FROM session_key") }
-        #expect(rows.count == 2)
-        for row in rows { #expect(!String(decoding: try row.blob("sealed_key"), as: UTF8.self).contains("PRIVATE")) }
+        world.time.advance(by: .seconds(29 * 86400))
+        let next = try #require(try await world.second.tokens.refresh(pair.token))
+        #expect(try keyID(next.token) != keyID(pair.token))
+    }
+
+    @Test("Where no key can be stored there is no session that nobody can present")
+    func withoutKey() async throws {
+        let world = try await TwoProcesses()
+        try await world.first.database.refuse("INSERT", on: "session_key")
+        let waiting = try await world.first.store.beginWaiting(
+            TwoProcesses.person(), device: nil, lifetime: .seconds(60)
+        ).session
+        for origin in [TokenOrigin.person(TwoProcesses.person()), .waiting(waiting.id)] {
+            await #expect(throws: NacreError.self) {
+                _ = try await world.first.tokens.issue(.pair, from: origin, device: nil)
+            }
+        }
+        #expect(try await world.first.store.list(issuer: "https://idp.test", subject: "alice").isEmpty)
+        try await world.first.database.allow(on: "session_key")
+        #expect(try await world.first.tokens.issue(.pair, from: .waiting(waiting.id), device: nil) != nil)
     }
 
     @Test("blacklist ends the session, with a used-up token too; what is not ours ends nothing")
@@ -300,27 +376,6 @@ import Testing
         #expect(world.second.method.tokens == ["refresh-1"])
         #expect(try await world.first.store.find(id: first.session.id) == nil)
     }
-}
-
-/// Counts the reads that reach another database.
-final class CountingReads: DatabaseBackend {
-    private let inner: Database
-    private let heard = Heard()
-    var dialect: SQLDialect { inner.backend.dialect }
-    var count: Int { heard.all.count }
-
-    init(_ inner: Database) { self.inner = inner }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result {
-        heard.add(SessionEnding(session: "", reason: ""))
-        return try await inner.read(body)
-    }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result { try await inner.write(body) }
 }
 
 extension IssuedTokens {

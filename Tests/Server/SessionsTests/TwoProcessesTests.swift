@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreDatabase
+import NacreDatabaseTesting
 import NacreSessions
 import NacreTesting
 import Testing
@@ -165,12 +166,12 @@ import Testing
         }
         let (_, handle) = try await store.begin(TwoProcesses.person(), device: nil)
         world.time.advance(by: .seconds(61))
-        let counted = CountingWrites(world.first.database)
+        let counted = CountingBackend(world.first.database)
         let sweeping = SessionStore(
-            database: Database(backend: counted, time: world.time), sealing: world.sealing, time: world.time,
+            database: counted.database(time: world.time), sealing: world.sealing, time: world.time,
             random: SeededRandom(6))
         #expect(try await sweeping.removeExpired() == 1100)
-        #expect(counted.count >= 3)
+        #expect(counted.writes >= 3)
         #expect(try await store.find(handle: handle) != nil)
     }
 }
@@ -241,26 +242,5 @@ final class FailsOnce: DatabaseBackend {
             _ sql: String, _ arguments: [SQLValue], _ body: (SQLRow) throws(NacreError) -> Bool
         ) throws(NacreError) { try inner.forEachRow(sql, arguments, body) }
         func executeScript(_ sql: String) throws(NacreError) { try inner.executeScript(sql) }
-    }
-}
-
-/// Counts the writes that reach another database.
-final class CountingWrites: DatabaseBackend {
-    private let inner: Database
-    private let heard = Heard()
-    var dialect: SQLDialect { inner.backend.dialect }
-    var count: Int { heard.all.count }
-
-    init(_ inner: Database) { self.inner = inner }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result { try await inner.read(body) }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Result
-    ) async throws -> Result {
-        heard.add(SessionEnding(session: "", reason: ""))
-        return try await inner.write(body)
     }
 }

@@ -31,16 +31,10 @@ struct ListenerWorld: Sendable {
         let clients = try EventLoops()
         let address = try await SocketAddress.resolve(host: "127.0.0.1", port: port)
         let world = ListenerWorld(listener: listener, port: port, clients: clients, address: address)
-        let result: Result<Void, any Error>
-        do {
-            try await body(world)
-            result = .success(())
-        } catch {
-            result = .failure(error)
+        try await ending(after: { try await body(world) }) {
+            await listener.stop(grace: .milliseconds(200))
+            clients.stop()
         }
-        await listener.stop(grace: .milliseconds(200))
-        clients.stop()
-        try result.get()
         #expect(world.serverDescriptors == 0, "descriptors left after stop")
     }
 
@@ -70,6 +64,19 @@ struct ListenerWorld: Sendable {
     func descriptors(settleAt wanted: Int, within limit: Duration = .seconds(10)) async throws -> Int {
         try await settled(at: wanted, within: limit) { serverDescriptors }
     }
+}
+
+/// Runs `body`, then `end`, whatever came of it.
+func ending(after body: () async throws -> Void, _ end: () async -> Void) async throws {
+    let result: Result<Void, any Error>
+    do {
+        try await body()
+        result = .success(())
+    } catch {
+        result = .failure(error)
+    }
+    await end()
+    try result.get()
 }
 
 /// Waits until `value` is `wanted`; the last value seen.

@@ -33,15 +33,7 @@ struct GatewayOverSockets {
             configuration.stopGrace = .milliseconds(200)
             let server = try await NacreServer(configuration, log: .none)
             let port = try await server.start()[0].port
-            let result: Result<Void, any Error>
-            do {
-                try await body(world, port)
-                result = .success(())
-            } catch {
-                result = .failure(error)
-            }
-            await server.stop()
-            try result.get()
+            try await ending(after: { try await body(world, port) }) { await server.stop() }
         }
     }
 

@@ -38,18 +38,12 @@ struct UpstreamWorld: Sendable {
         let transport = LoopTransport(configuration: configuration, loops: loops)
         let world = UpstreamWorld(
             transport: transport, loop: loops.next(), port: port, connections: connections, requests: lines)
-        let result: Result<Void, any Error>
-        do {
-            try await body(world)
-            result = .success(())
-        } catch {
-            result = .failure(error)
+        try await ending(after: { try await body(world) }) {
+            acceptor.stop()
+            transport.closeIdle()
+            loops.stop()
+            upstreamLoops.stop()
         }
-        acceptor.stop()
-        transport.closeIdle()
-        loops.stop()
-        upstreamLoops.stop()
-        try result.get()
     }
 
     func send(

@@ -9,19 +9,36 @@ enum BlobAnswer {
         "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp",
     ]
 
-    static func make(name: String, type: String, bytes: [UInt8]) -> HTTPResponse {
-        let type = contentType(type)
+    /// Should a browser open it in place after all: no script, no request, no origin.
+    static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+    static func make(_ blob: Blob, download: Bool = false) -> HTTPResponse {
+        let type = contentType(blob.type)
         let inline = pictures.contains(type)  // guard: inline-pictures
-        return HTTPResponse(
+        var response = HTTPResponse(
             fields: [
                 "Content-Type": type.hasPrefix("text/") ? "\(type); charset=utf-8" : type,
-                "Content-Disposition": FileName.disposition(name, inline: inline),
-                "X-Content-Type-Options": "nosniff",
-                // Should a browser open it in place after all: no script, no request, no origin.
-                "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-                "Cache-Control": "no-store",
+                "Content-Disposition": FileName.disposition(blob.name, inline: inline && !download),
+                "X-Content-Type-Options": "nosniff", "Content-Security-Policy": policy,
+                "Cache-Control": "no-store", "Accept-Ranges": "bytes",
+                // An attachment never changes: a download that was cut off can go on where it was.
+                "ETag": "\"\(blob.id)\"",
             ],
-            body: .bytes(bytes))
+            body: .bytes(blob.bytes))
+        if let range = blob.range {
+            response.status = 206
+            response.fields["Content-Range"] = "bytes \(range.first)-\(range.first + range.count - 1)/\(blob.size)"
+        }
+        return response
+    }
+
+    /// A range behind the end.
+    static func beyond(size: Int) -> HTTPResponse {
+        var response = APIFailure(
+            status: 416, code: "bad_range", message: "The file has \(size) bytes; ask for a part of them."
+        ).response
+        response.fields["Content-Range"] = "bytes */\(size)"
+        return response
     }
 
     /// The sender's word for the type where it has the form of one, else "any bytes".

@@ -16,6 +16,8 @@ extension MessagesBackend {
         public var publicOrigin: String
         /// Checks the gateway's word about who is signed in.
         public var identityVerifier: any IdentityVerifier
+        /// How images that messages show from elsewhere are fetched; nil: they are not.
+        public var remote: RemoteAccess?
         /// Where time comes from.
         public var time: any TimeSource
         /// Where identifiers come from.
@@ -26,7 +28,7 @@ extension MessagesBackend {
         /// A configuration with the given parts.
         public init(
             database: String, sampleMail: String, generatedThreads: Int = 0, publicOrigin: String,
-            identityVerifier: any IdentityVerifier, time: any TimeSource = SystemTime(),
+            identityVerifier: any IdentityVerifier, remote: RemoteAccess? = nil, time: any TimeSource = SystemTime(),
             random: any RandomSource = SystemRandom(), log: Log = .none
         ) {
             self.database = database
@@ -34,6 +36,7 @@ extension MessagesBackend {
             self.generatedThreads = generatedThreads
             self.publicOrigin = publicOrigin
             self.identityVerifier = identityVerifier
+            self.remote = remote
             self.time = time
             self.random = random
             self.log = log

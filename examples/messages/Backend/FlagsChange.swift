@@ -15,26 +15,7 @@ struct FlagsChange {
     ///
     /// - Throws: 400, 413 or 415 with what is wrong.
     init(_ request: HTTPRequest) async throws {
-        // A form of a hostile mail can post text/plain that is JSON by chance, but this type only after a preflight.
-        let type = request.fields["Content-Type"]?.lowercased().prefix { $0 != ";" && $0 != " " }
-        guard type == "application/json" else {  // guard: json-only
-            throw APIFailure(status: 415, code: "bad_type", message: "Send the change as application/json.")
-        }
-        let bytes: [UInt8]
-        do {
-            bytes = try await request.body.collect(upTo: Self.maximumBody)  // guard: flags-body-limit
-        } catch let error as NacreError where error.code == "http.body_too_large" {
-            throw APIFailure(status: .contentTooLarge, code: "too_large", message: error.message)
-        }
-        let parsed: JSONValue
-        do {
-            parsed = try JSONParser.parse(bytes)
-        } catch {
-            throw APIFailure.badRequest("bad_json", error.message)
-        }
-        guard let members = parsed.object else {
-            throw APIFailure.badRequest("bad_json", "Send a JSON object with \"unread\", \"starred\" or \"mailbox\".")
-        }
+        let members = try await RequestBody.object(request, upTo: Self.maximumBody)  // guard: flags-body-limit
         for (key, value) in members { try set(key, value) }
         guard unread != nil || starred != nil || mailbox != nil else {
             throw APIFailure.badRequest(

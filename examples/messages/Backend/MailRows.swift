@@ -34,6 +34,7 @@ extension SQLRow {
             "to": try JSONParser.parse(text("recipients")), "cc": try JSONParser.parse(text("copies")),
             "sent_at": .string(try moment("sent_at").timestamp), "text": JSONValue(self["body_text"].text),
             "html": JSONValue(self["body_html"].text), "attachments": .array(attachments[try integer("row")] ?? []),
+            "remote_images": .bool(try bool("remote_images")),
         ]
     }
 

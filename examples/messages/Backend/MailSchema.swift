@@ -28,6 +28,26 @@ enum MailSchema {
                 person BIGINT NOT NULL REFERENCES mail_person (row), name TEXT NOT NULL, type TEXT NOT NULL,
                 cid TEXT, size BIGINT NOT NULL, content BYTEA NOT NULL);
             CREATE INDEX mail_attachment_message ON mail_attachment (message, row);
-            """)
+            """),
+        Migration(
+            2,
+            """
+            ALTER TABLE mail_message ADD COLUMN message_id TEXT;
+            ALTER TABLE mail_message ADD COLUMN remote_images BIGINT NOT NULL DEFAULT 0;
+            ALTER TABLE mail_thread ADD COLUMN sent BIGINT NOT NULL DEFAULT 0;
+            CREATE INDEX mail_message_known ON mail_message (message_id);
+            CREATE INDEX mail_thread_sent ON mail_thread (person, sent, last_at, row);
+            CREATE TABLE mail_draft (
+                row {id}, id TEXT NOT NULL, person BIGINT NOT NULL REFERENCES mail_person (row),
+                recipients TEXT NOT NULL, copies TEXT NOT NULL, blind TEXT NOT NULL, subject TEXT NOT NULL,
+                body TEXT NOT NULL, answers TEXT, updated_at BIGINT NOT NULL, search TEXT NOT NULL, sent_thread TEXT,
+                UNIQUE (person, id));
+            CREATE INDEX mail_draft_list ON mail_draft (person, updated_at, row);
+            CREATE TABLE mail_draft_file (
+                row {id}, id TEXT NOT NULL UNIQUE, draft BIGINT NOT NULL REFERENCES mail_draft (row),
+                person BIGINT NOT NULL REFERENCES mail_person (row), name TEXT NOT NULL, type TEXT NOT NULL,
+                size BIGINT NOT NULL, content BYTEA NOT NULL);
+            CREATE INDEX mail_draft_file_draft ON mail_draft_file (draft, row);
+            """),
     ]
 }

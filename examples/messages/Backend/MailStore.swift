@@ -7,10 +7,10 @@ import NacreDatabase
 struct MailStore: Sendable {
     let database: Database
     let writer: SampleWriter
-    private let time: any TimeSource
+    let time: any TimeSource
 
     /// The condition of every look by identifier: what another person owns is not there.
-    private static let own = "id = $1 AND person = $2"  // guard: own-rows
+    static let own = "id = $1 AND person = $2"  // guard: own-rows
 
     init(configuration: MessagesBackend.Configuration, samples: [SampleThread]) async throws {
         time = configuration.time
@@ -23,7 +23,7 @@ struct MailStore: Sendable {
     }
 
     /// The row of a person; who comes for the first time gets a copy of the samples.
-    private func person(_ identity: Identity) async throws -> Int64 {
+    func person(_ identity: Identity) async throws -> Int64 {
         let find = "SELECT row, email, name FROM mail_person WHERE issuer = $1 AND subject = $2"
         let key: [SQLValue] = [.text(identity.issuer), .text(identity.subject)]
         let known = try await database.read { try $0.first(find, key) }
@@ -57,11 +57,12 @@ struct MailStore: Sendable {
         let person = try await person(identity)
         return try await database.read { sql in
             try MailboxView.allCases.map { view in
+                let counts =
+                    view == .drafts
+                    ? "SELECT count(*) AS total, 0 AS unread FROM mail_draft"
+                    : "SELECT count(*) AS total, coalesce(sum(unread), 0) AS unread FROM mail_thread"
                 let row = try sql.first(
-                    """
-                    SELECT count(*) AS total, coalesce(sum(unread), 0) AS unread FROM mail_thread
-                    WHERE person = $1 AND \(view.condition)
-                    """, [.integer(person)])
+                    "\(counts) WHERE person = $1 AND \(view.condition)", [.integer(person)])
                 return [
                     "id": .string(view.rawValue), "unread": .integer(try row?.integer("unread") ?? 0),
                     "total": .integer(try row?.integer("total") ?? 0),
@@ -72,6 +73,7 @@ struct MailStore: Sendable {
 
     /// One page of a list, newest first.
     func threads(of identity: Identity, _ query: ListQuery) async throws -> ThreadPage {
+        guard query.view != .drafts else { return try await drafts(of: identity, query) }
         let person = try await person(identity)
         let (view, search, cursor, limit) = (query.view, query.search, query.cursor, query.limit)
         return try await database.read { sql in
@@ -143,24 +145,11 @@ struct MailStore: Sendable {
         for row in found { attachments[try row.integer("message"), default: []].append(try row.attachment) }
         let rows = try sql.query(
             """
-            SELECT row, id, sender, recipients, copies, sent_at, body_text, body_html FROM mail_message
+            SELECT row, id, sender, recipients, copies, sent_at, body_text, body_html, remote_images FROM mail_message
             WHERE thread = $1 ORDER BY sent_at, row
             """, [.integer(thread)])
         var messages: [JSONValue] = []
         for row in rows { messages.append(try row.message(attachments)) }
         return messages
-    }
-
-    /// An attachment's bytes; nil when the person has none of this id.
-    func blob(_ id: String, of identity: Identity) async throws -> Blob? {
-        let person = try await person(identity)
-        return try await database.read { sql in
-            let row = try sql.first(
-                "SELECT name, type, content FROM mail_attachment WHERE \(Self.own)",
-                [.text(id), .integer(person)])
-            return try row.map {
-                Blob(name: try $0.text("name"), type: try $0.text("type"), bytes: try $0.blob("content"))
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@ import NacreCore
 import NacreHTTP
 public import NacreRouting
 
-/// The little mail backend of the Messages example: threads, flags and attachments of each signed-in person.
+/// The mail backend of the Messages example: conversations, drafts, attachments and archives of each signed-in person.
 ///
 /// It stands behind the gateway and knows people only by the gateway's signed word in `X-Nacre-Identity`. Everybody
 /// gets their own copy of the sample mails with the first request.
@@ -23,6 +23,7 @@ public struct MessagesBackend: Sendable {
         let samples = try SampleMail.load(folder: configuration.sampleMail)
         let store = try await MailStore(configuration: configuration, samples: samples)
         let gate = IdentityMiddleware(verifier: configuration.identityVerifier, log: configuration.log)
-        responder = gate.wrapping(API(store: store, log: configuration.log))
+        let remote = configuration.remote.map { RemoteImages(access: $0, time: configuration.time) }
+        responder = gate.wrapping(API(store: store, remote: remote, log: configuration.log))
     }
 }

@@ -27,13 +27,17 @@ enum SampleMail {
             } catch {
                 throw NacreError("messages.seed", "The sample mails \(folder)/\(name) cannot be read.", cause: error)
             }
-            threads += try parse(JSONParser.parse(bytes), file: name)
+            threads += try parse(JSONParser.parse(bytes), file: name, folder: folder)
         }
         return threads
     }
 
+    private static func read(_ path: String) -> [UInt8]? {
+        (try? Data(contentsOf: URL(fileURLWithPath: path))).map { Array($0) }
+    }
+
     /// The conversations of one file.
-    static func parse(_ value: JSONValue, file: String) throws(NacreError) -> [SampleThread] {
+    static func parse(_ value: JSONValue, file: String, folder: String) throws(NacreError) -> [SampleThread] {
         var reader = try ConfigurationReader(value, file: file)
         let items = reader.value("threads")?.array ?? []
         try reader.finish()
@@ -47,7 +51,7 @@ enum SampleMail {
             let thread = SampleThread(
                 subject: try reader.string("subject") ?? "", mailbox: mailbox,
                 starred: try reader.bool("starred") ?? false, unread: try reader.bool("unread") ?? false,
-                messages: try messages(&reader, file: file))
+                messages: try messages(&reader, file: file, folder: folder))
             try reader.finish()
             guard !thread.messages.isEmpty else { throw reader.fault("messages", "must not be empty.") }
             threads.append(thread)
@@ -56,7 +60,7 @@ enum SampleMail {
     }
 
     private static func messages(
-        _ parent: inout ConfigurationReader, file: String
+        _ parent: inout ConfigurationReader, file: String, folder: String
     ) throws(NacreError) -> [SampleMessage] {
         var messages: [SampleMessage] = []
         for (index, item) in (parent.value("messages")?.array ?? []).enumerated() {
@@ -68,22 +72,27 @@ enum SampleMail {
                     minutesAgo: try reader.integer("ago", in: 0...5_256_000) ?? 0,
                     text: try reader.strings("text")?.joined(separator: "\n"),
                     html: try reader.strings("html")?.joined(separator: "\n"),
-                    attachments: try attachments(&reader, file: file)))
+                    attachments: try attachments(&reader, file: file, folder: folder)))
             try reader.finish()
         }
         return messages
     }
 
     private static func attachments(
-        _ parent: inout ConfigurationReader, file: String
+        _ parent: inout ConfigurationReader, file: String, folder: String
     ) throws(NacreError) -> [SampleAttachment] {
         var attachments: [SampleAttachment] = []
         for (index, item) in (parent.value("attachments")?.array ?? []).enumerated() {
             var reader = try ConfigurationReader(item, file: file, path: "\(parent.path).attachments[\(index)]")
             let text = try reader.strings("text")?.joined(separator: "\n")
             let encoded = try reader.string("base64")
-            guard let bytes = text.map({ Array($0.utf8) }) ?? encoded.flatMap({ Base64.decode($0) }) else {
-                throw reader.fault("base64", "must be base64 with padding; or write \"text\".")
+            let file = try reader.string("file")
+            guard
+                let bytes = text.map({ Array($0.utf8) }) ?? encoded.flatMap({ Base64.decode($0) })
+                    ?? file.flatMap({ Self.read("\(folder)/files/\($0)") })
+            else {
+                throw reader.fault(
+                    "base64", "must be base64 with padding; or write \"text\", or \"file\", a name in files/.")
             }
             attachments.append(
                 SampleAttachment(

@@ -42,8 +42,8 @@ struct SampleWriter: Sendable {
             let rows = try sql.query(
                 """
                 INSERT INTO mail_thread (id, person, subject, snippet, senders, messages, unread, starred,
-                    has_attachments, mailbox, last_at, search)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING row
+                    has_attachments, mailbox, last_at, search, sent)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING row
                 """,
                 [
                     .text(writer.random.token(bits: 96)), .integer(person), .text(sample.subject),
@@ -52,6 +52,7 @@ struct SampleWriter: Sendable {
                     SQLValue(sample.unread), SQLValue(sample.starred),
                     SQLValue(messages.contains { $0.attachments.contains { $0.cid == nil } }),
                     .text(sample.mailbox.rawValue), SQLValue(moment(newest)), .text(searchText(sample, senders)),
+                    SQLValue(messages.contains { $0.from == "me" }),
                 ])
             let thread = try row(rows)
             for message in messages { try write(message, thread: thread) }
@@ -70,13 +71,15 @@ struct SampleWriter: Sendable {
             let html = message.html?.split(separator: "{{api}}", omittingEmptySubsequences: false)
             let rows = try sql.query(
                 """
-                INSERT INTO mail_message (id, thread, sender, recipients, copies, sent_at, body_text, body_html)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING row
+                INSERT INTO mail_message (id, thread, sender, recipients, copies, sent_at, body_text, body_html,
+                    message_id)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING row
                 """,
                 [
                     .text(writer.random.token(bits: 96)), .integer(thread), .text(address(message.from).json.text),
                     list(message.to), list(message.cc), SQLValue(moment(message)), SQLValue(message.text),
                     SQLValue(html?.joined(separator: writer.publicOrigin)),
+                    .text("\(writer.random.token(bits: 96))@samples.invalid"),
                 ])
             let row = try row(rows)
             for attachment in message.attachments {

@@ -37,9 +37,14 @@ struct ThreadPage {
     var total: Int64
 }
 
-/// An attachment with its bytes.
+/// An attachment, or the part of it that was asked for.
 struct Blob {
+    let id: String
     let name: String
     let type: String
+    /// The length of the whole.
+    let size: Int
+    /// The part that `bytes` are; nil when they are the whole.
+    let range: ByteRange?
     let bytes: [UInt8]
 }

@@ -82,8 +82,18 @@ class Browser:
         self.driver.find_element("css selector", selector).click()
         time.sleep(0.12)
 
+    def files(self, selector, paths):
+        """Chooses files, as the system's dialog would."""
+        self.wait(f"document.querySelector({json.dumps(selector)}) !== null", what=selector)
+        self.driver.find_element("css selector", selector).send_keys("\n".join(map(str, paths)))
+        time.sleep(0.1)
+
+    def type(self, text):
+        ActionChains(self.driver).send_keys(text).perform()
+        time.sleep(0.1)
+
     def key(self, *keys):
-        named = {"Enter": Keys.ENTER, "Escape": Keys.ESCAPE, "Tab": Keys.TAB, "Down": Keys.ARROW_DOWN, "Up": Keys.ARROW_UP, "End": Keys.END, "Home": Keys.HOME}
+        named = {"Enter": Keys.ENTER, "Escape": Keys.ESCAPE, "Tab": Keys.TAB, "Down": Keys.ARROW_DOWN, "Up": Keys.ARROW_UP, "End": Keys.END, "Home": Keys.HOME, "Left": Keys.ARROW_LEFT, "Right": Keys.ARROW_RIGHT, "Backspace": Keys.BACKSPACE}
         for one in keys:
             chain = ActionChains(self.driver)
             if one.startswith("Shift+"):

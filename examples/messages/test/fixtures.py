@@ -3,6 +3,7 @@
 
 import base64
 import datetime
+import pathlib
 import struct
 import zlib
 
@@ -44,12 +45,26 @@ def landscape(x: int, y: int) -> tuple[int, int, int]:
     return (255 - y // 2, 226 - y // 4, 190 + y // 4)
 
 
+def sample(name: str) -> bytes:
+    """An attachment of the backend's sample mails (make_samples.py)."""
+    return (pathlib.Path(__file__).parent.parent / "Backend/Seed/files" / name).read_bytes()
+
+
 BLOBS: dict[str, tuple[str, bytes]] = {
     "park": ("image/png", png(480, 220, landscape)),
-    "plan": ("application/pdf", b"%PDF-1.4 fixture"),
+    "plan": ("application/pdf", sample("walk.pdf")),
     "budget": ("application/vnd.oasis.opendocument.spreadsheet", b"fixture"),
-    "invite": ("text/calendar", b"BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"),
-    "forward": ("message/rfc822", b"Subject: fixture\r\n\r\n"),
+    "invite": ("text/calendar", "\r\n".join([
+        "BEGIN:VCALENDAR", "BEGIN:VEVENT", "DTSTART:20260918T120000Z", "DTEND:20260918T133000Z", "SUMMARY:Site visit\\, north entrance",
+        "LOCATION:Rue des Tanneries 4", "ORGANIZER;CN=Léa Fontaine:mailto:lea.fontaine@ville.example", "ATTENDEE;CN=Hugo Bernard:mailto:hugo.bernard@ville.example",
+        "DESCRIPTION:Boots are useful.\\nWe meet at the gate.", "BEGIN:VALARM", "SUMMARY:not this", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""]).encode()),
+    "forward": ("message/rfc822", "\r\n".join([
+        "From: Neighbours <neighbours@tanneries.example>", "To: mairie@ville.example", "Subject: Questions", "", "How steep is the ramp?", ""]).encode()),
+    "boat": ("video/webm", sample("boat.webm")),
+    "bell": ("audio/wav", sample("bell.wav")),
+    "harbour": ("image/png", sample("harbour.png")),
+    "note": ("text/plain", "Benches: 6\nTrees: 11\nملاحظة: المنحدر أقل من ٤٪\n".encode()),
+    "fake": ("image/png", b"<script>alert(1)</script>"),
 }
 
 NEWSLETTER = """<html><head><style>
@@ -131,6 +146,11 @@ THREADS = [
         message(f"d{index}", who, 30 - index * 5, text, to=[ME, LEA, HUGO]) for index, (text, who) in enumerate(LONG)]),
     ("arabic", "inbox", "دعوة لحضور ورشة العمل يوم الأربعاء", True, False, [
         message("a1", OMAR, 3.2, "السيدة كامي مورو المحترمة،\n\nيسعدنا دعوتكم لحضور ورشة العمل حول المساحات الخضراء يوم الأربعاء في الساعة 14:30.\nالرابط: https://partners.example/workshop\n\nمع أطيب التحيات،\nعمر")]),
+    ("media", "inbox", "The harbour: picture, film, bell and plan", False, False, [
+        message("me1", HUGO, 5, "Everything from last night in one message.\n\nHugo", cc=[LEA], files=[
+            ("harbour", "harbour at seven.png", 42_151, None), ("boat", "the little boat.webm", 12_573, None), ("bell", "new bell.wav", 22_094, None),
+            ("plan", "lighthouse walk.pdf", 1_699, None), ("note", "notes.txt", 68, None), ("fake", "not a picture.png", 25, None),
+            ("budget", "__proto__ \u202egnp.exe " + "long " * 50, 412_000, None)])]),
     ("invoice", "inbox", "Facture n° 2024-0917 – mobilier urbain", False, False, [
         message("i1", person("Service comptabilité", "compta@bancs.example"), 7, "Bonjour,\n\nVeuillez trouver ci-joint la facture n° 2024-0917 d’un montant de 4 280,00 €.\n\nCordialement,\nLe service comptabilité", files=[("plan", "facture-2024-0917.pdf", 96_400, None)])]),
     ("jardin", "inbox", "Septembre au potager : trois gestes simples", False, False, [message("n1", LETTER, 22, "", NEWSLETTER)]),
@@ -143,8 +163,18 @@ THREADS = [
     ("bike", "inbox", "Re: Cycle lane in rue des Tanneries: results of the public consultation and next steps for the works", False, False, [message("c1", INES, 120, "1,204 answers, 78 % in favour. Summary below.")]),
     ("wifi", "inbox", "Maintenance du réseau ce week-end", False, False, [message("w1", person("Support informatique"), 150, "Le réseau sera coupé samedi de 6 h à 8 h.")]),
     ("market", "archive", "Market stalls: new map", False, True, [message("m1", HUGO, 400, "The new map is final.")]),
+    ("mine", "sent", "Question about the bench colours", False, False, [message("q1", ME, 210, "Oak or larch? I would take oak.", to=[LEA])]),
     ("keys", "archive", "Keys of the sports hall", False, False, [message("k1", SAM, 700, "Keys are at the front desk.")]),
     ("old", "trash", "Réunion annulée", False, False, [message("o1", INES, 300, "La réunion est annulée.")]),
+]
+
+
+DRAFTS = [
+    {"id": "draft-0000-0000-0001", "to": [LEA, person("Voisins des Tanneries", "neighbours@tanneries.example")], "cc": [HUGO], "bcc": [],
+     "subject": "Answers to the neighbours", "text": "Dear neighbours,\n\nthank you for your questions. The ramp stays under 4 %, and the playground opens in the second phase.\n\nKind regards\nCamille",
+     "in_reply_to": None, "updated_at": at(1.2), "attachments": [{"id": "plan", "name": "Plan of the park, phase 1.pdf", "type": "application/pdf", "size": 2_348_112}]},
+    {"id": "draft-0000-0000-0002", "to": [], "cc": [], "bcc": [], "subject": "Congé d’automne", "text": "Bonjour Inès,\n\nje serai absente du 24 au 28", "in_reply_to": None,
+     "updated_at": at(20), "attachments": []},
 ]
 
 
@@ -152,6 +182,9 @@ class Mail:
     """One mailbox with the API's shapes; changes stay in it."""
 
     def __init__(self, count: int | None = None):
+        self.allowed: set[str] = set()  # messages whose remote images are wanted
+        self.uploads: dict[str, tuple[str, bytes]] = {}
+        self.drafts: dict[str, dict] = {} if count is not None else {draft["id"]: dict(draft) for draft in DRAFTS}
         self.threads = [dict(zip(("id", "mailbox", "subject", "unread", "starred", "messages"), row)) for row in THREADS]
         if count is not None:
             self.threads = [
@@ -175,6 +208,8 @@ class Mail:
         }
 
     def inside(self, mailbox: str) -> list[dict]:
+        if mailbox == "sent":
+            return [thread for thread in self.threads if thread["mailbox"] != "trash" and any(one["from"] == ME for one in thread["messages"])]
         if mailbox == "starred":
             return [thread for thread in self.threads if thread["starred"] and thread["mailbox"] != "trash"]
         return [thread for thread in self.threads if thread["mailbox"] == mailbox]
@@ -182,8 +217,16 @@ class Mail:
     def mailboxes(self) -> list[dict]:
         return [
             {"id": name, "unread": sum(thread["unread"] for thread in self.inside(name)), "total": len(self.inside(name))}
-            for name in ("inbox", "starred", "archive", "trash")
+            for name in ("inbox", "starred", "sent", "archive", "trash")
+        ] + [{"id": "drafts", "unread": 0, "total": len(self.drafts)}]
+
+    def draft_rows(self, q: str) -> dict:
+        rows = [
+            {"id": draft["id"], "subject": draft["subject"], "snippet": " ".join(draft["text"].split())[:160], "senders": draft["to"], "count": 1, "unread": False, "starred": False,
+             "has_attachments": bool(draft["attachments"]), "mailbox": "drafts", "last_at": draft["updated_at"]}
+            for draft in sorted(self.drafts.values(), key=lambda one: one["updated_at"], reverse=True) if q.lower() in f"{draft['subject']} {draft['text']}".lower()
         ]
+        return {"results": rows, "next": None, "total": len(rows)}
 
     def page(self, mailbox: str, q: str, cursor: str | None, limit: int) -> dict:
         found = [thread for thread in self.inside(mailbox) if not q or q.lower() in f"{thread['subject']} {[one['text'] for one in thread['messages']]}".lower()]
@@ -197,6 +240,6 @@ class Mail:
     def thread(self, key: str, origin: str) -> dict | None:
         for thread in self.threads:
             if thread["id"] == key:
-                messages = [dict(one, html=one["html"] and one["html"].replace("API_ORIGIN", origin)) for one in thread["messages"]]
+                messages = [dict(one, remote_images=one["id"] in self.allowed, html=one["html"] and one["html"].replace("API_ORIGIN", origin)) for one in thread["messages"]]
                 return {"id": key, "subject": thread["subject"], "mailbox": thread["mailbox"], "starred": thread["starred"], "messages": messages}
         return None

@@ -4,7 +4,7 @@
 # (guard, file under web/, text, text with the guard off, part of the check's name)
 GUARDS = [
     ("sandbox", "js/mail-body.js", '"allow-popups allow-popups-to-escape-sandbox"', '"allow-popups allow-scripts allow-same-origin"', "SH-8, NB-10"),
-    ("frame policy", "js/mail-html.js", "`default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${showRemote ? \" https:\" : \"\"};",
+    ("frame policy", "js/mail-html.js", "`default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${remoteImages ? ` ${remoteImages}` : \"\"};",
      "`default-src * 'unsafe-inline';", "SH-8: even a body"),
     ("own hosts are no image hosts", "js/mail-html.js", "if (!url || own.has(url.origin)) return null;", "if (!url) return null;", "SH-8, NB-10"),
     ("elements left out of a body", "js/mail-html.js", "for (const element of mail.querySelectorAll(removed)) element.remove();", "", "SH-8, NB-10"),
@@ -17,6 +17,14 @@ GUARDS = [
     ("signing out asks first", "js/account.js", "return answer === true;", "return true;", "LK-8: signing out"),
     ("focus stays in the dialog", "shared/elements.js", 'if (event.key !== "Tab") return;', "return;", "LK-5: dialogs"),
     ("typing is no shortcut", "js/mail-app.js", "|| typing(event.target)", "", "LK-5: keyboard"),
+    ("remote images only through our server", "js/mail-html.js", "return showRemote ? through(url.href) : null;", "return showRemote ? url.href : null;", "SH-8, NB-10"),
+    ("nothing of a draft stays after signing out", "js/app.js", "if (over) forgetKeptDrafts();", "", "LK-10: without the server"),
+    ("a draft is kept on the device", "js/draft.js", "localStorage.setItem(prefix + this.id, JSON.stringify(this.#plain()));", "", "LK-10: without the server"),
+    ("too large files are not sent", "js/attachments-field.js", "if (item.size > bytes) this.#fail(item, ", "if (false) this.#fail(item, ", "LK-10: files: several"),
+    ("sending waits for files", "js/composer.js", "this.sendButton.disabled = this.#sending || pending > 0;", "", "LK-10: files: several"),
+    ("checksums of a zip", "js/zip.js", "if (checksum(bytes) !== entry.sum) throw", "if (false) throw", "LK-10: a zip of"),
+    ("a line “From” in a text", "js/mbox.js", "if (bytes[before] === feed) yield", "yield", "LK-10: an mbox comes"),
+    ("letters are words while writing", "js/mail-app.js", "    if (this.#composer) {\n      // While", "    if (false) {\n      // While", "LK-10: nothing of the list"),
     ("patience before skeletons", "shared/dom.js", "delay = 300", "delay = 0", "LK-3: a skeleton"),
 ]
 

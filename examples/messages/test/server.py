@@ -17,6 +17,7 @@ import time
 import urllib.parse
 
 import fixtures
+import mail_api
 
 HERE = pathlib.Path(__file__).parent
 WEB = HERE.parent / "web"
@@ -32,7 +33,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.role(self)
 
-    do_POST = do_OPTIONS = do_GET
+    do_POST = do_PUT = do_DELETE = do_OPTIONS = do_GET
 
     def answer(self, status, body=b"", kind="application/json", headers=()):
         if not isinstance(body, bytes):
@@ -59,6 +60,8 @@ class Servers:
         self.mail: dict[str, fixtures.Mail] = {}
         self.seen: list[str] = []  # what the API was asked, "METHOD path"
         self.remote_hits: list[str] = []
+        self.proxied: list[str] = []  # remote images the server was asked for
+        self.imported: list[bytes] = []
         self.lock = threading.Lock()
         self.web = WEB
         self.changed: dict[str, str] = {}  # files sent otherwise than they are (sabotage.py)
@@ -96,6 +99,8 @@ class Servers:
             self.browser_scenario = "browser"
             self.seen.clear()
             self.remote_hits.clear()
+            self.proxied.clear()
+            self.imported.clear()
 
     # The page
 
@@ -124,14 +129,21 @@ class Servers:
         return self.serve(request, parts[2], "/" + parts[3], self.api_origin(parts[2]))
 
     def serve(self, request: Handler, scenario: str, path: str, origin: str):
-        cors = [("Access-Control-Allow-Origin", self.page_origin), ("Access-Control-Allow-Headers", "content-type, x-csrftoken"),
-                ("Access-Control-Allow-Methods", "GET, POST")]
+        cors = [("Access-Control-Allow-Origin", self.page_origin), ("Access-Control-Allow-Headers", "content-type, range, x-csrftoken, x-file-name"),
+                ("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")]
 
-        def answer(status, body, kind="application/json"):
-            request.answer(status, body, kind, cors)
+        def answer(status, body, kind="application/json", headers=()):
+            request.answer(status, body, kind, [*cors, *headers])
 
         length = int(request.headers.get("Content-Length") or 0)
-        sent = json.loads(request.rfile.read(length) or b"null") if length else None
+        if scenario == "upload-slow" and "/attachments/" in path and request.command == "POST":
+            # A part of it, then nothing more: what is on its way stays so.
+            request.rfile.read(length // 2)
+            self.stopping.wait(SLOW)
+            request.close_connection = True
+            return None
+        raw = request.rfile.read(length)
+        sent = json.loads(raw or b"null") if "json" in (request.headers.get("Content-Type") or "") else None
         if request.command == "OPTIONS":
             return answer(204, b"")
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(request.path).query))
@@ -143,8 +155,7 @@ class Servers:
                 mail.threads = []
         route = path.removeprefix("/api/v1.0/")
         if route.startswith("blob/"):
-            kind, data = fixtures.BLOBS.get(route.split("/")[1], (None, b""))
-            return answer(200, data, kind) if kind else answer(404, {"code": "not_found", "message": "No such part."})
+            return mail_api.blob(request, route, mail, answer, scenario)
         if scenario == "offline" or (scenario == "thread-offline" and route.startswith("threads/") and route != "threads/"):
             request.close_connection = True
             request.connection.close()
@@ -162,6 +173,10 @@ class Servers:
             return answer(200, {"csrf_token": "fixture-token"})
         if route == "mailboxes/":
             return answer(200, mail.mailboxes())
+        if scenario == "browser" and request.command != "GET" and request.headers.get("X-CSRFToken") != "fixture-token":
+            return answer(403, {"code": "csrf_failed", "message": "Token missing."})
+        if mail_api.serve(self, request, route, query, sent, raw, mail, answer, scenario):
+            return None
         if route == "threads/":
             return answer(200, mail.page(query.get("mailbox", "inbox"), query.get("q", ""), query.get("cursor"), int(query.get("limit", 50))))
         key = urllib.parse.unquote(route.split("/")[1]) if route.startswith("threads/") else ""
@@ -171,8 +186,6 @@ class Servers:
         if route.endswith("/flags/"):
             if scenario == "refuse":
                 return answer(409, {"code": "conflict", "message": "Not now."})
-            if scenario == "browser" and request.headers.get("X-CSRFToken") != "fixture-token":
-                return answer(403, {"code": "csrf_failed", "message": "Token missing."})
             thread.update(sent)
             return answer(200, mail.summary(thread))
         return answer(200, mail.thread(key, origin))

@@ -228,6 +228,20 @@
 
   // -- Marks on <html> before the first paint.
 
+  let shrunk = null;
+  /** What of the page the system covers, in CSS pixels (SH-5), and the keyboard's effect (SH-9). */
+  const cover = (root, surface) => {
+    for (const side of ["top", "right", "bottom", "left"]) {
+      root.style.setProperty(`--safe-${side}`, `${surface[side]}px`);
+      root.style.setProperty(`--safe-area-inset-${side}`, `${surface[side]}px`);
+    }
+    root.style.setProperty("--keyboard", `${surface.keyboard}px`);
+    shrunk?.style.removeProperty("height");
+    const box = { body: () => document.body, ionic: () => document.querySelector("ion-app") }[surface.resize]?.();
+    shrunk = surface.covered > 0 ? (box ?? null) : null;
+    shrunk?.style.setProperty("height", `calc(100% - ${surface.covered}px)`);
+  };
+
   const mark = (root) => {
     root.classList.add("native");
     root.dataset.platform = platform;
@@ -238,7 +252,9 @@
       apply();
     };
     follow("(max-width: 639.98px)", "data-phone");
-    follow("(pointer: coarse) and (hover: none)", "data-touch");
+    if (typeof configuration.touch === "boolean") root.toggleAttribute("data-touch", configuration.touch);
+    else follow("(pointer: coarse) and (hover: none)", "data-touch");
+    if (configuration.surface) cover(root, configuration.surface);
   };
   if (document.documentElement) {
     mark(document.documentElement);
@@ -293,6 +309,13 @@
     if (error || stringify(snapshot) === stringify(current)) return;
     current = freeze(snapshot);
     session.dispatchEvent(new Event("change", { detail: current }));
+  });
+
+  addListener("Nacre", "surface", (surface, error) => {
+    if (!error && document.documentElement) cover(document.documentElement, surface);
+  });
+  addListener("Nacre", "trigger", (event, error) => {
+    if (!error) triggerEvent(event.name, event.target, event.data);
   });
 
   const capabilities = new Set(configuration.capabilities);

@@ -50,6 +50,14 @@ struct APIResponder: HTTPResponder {
         }
     }
 
+    /// The API's answer to a request of the app itself, for its page's media proxy, a download or a plugin: through the
+    /// interceptors, with the session, and without what is the browser's business.
+    ///
+    /// - Throws: what interceptors, session and transport throw.
+    func fetch(_ request: HTTPRequest) async throws -> HTTPResponse {
+        fields.toPage(try await pass(fields.upstream(request), from: 0), readable: false)
+    }
+
     private func pass(_ request: HTTPRequest, from index: Int) async throws -> HTTPResponse {
         guard index < interceptors.count else { return try await send(request) }
         return try await interceptors[index].intercept(request) { try await self.pass($0, from: index + 1) }
@@ -113,6 +121,8 @@ extension HTTPResponse {
             }
         var response = HTTPResponse.failure(status, code: code, message: error.message)
         response.fields["X-Nacre-Reason"] = code
+        // Which fault of the certificate it was, so that a page can say it in its own words.
+        if let fault = CertificateFault(error) { response.fields["X-Nacre-Detail"] = fault.rawValue }
         return response
     }
 }

@@ -26,6 +26,8 @@ package enum PageRefusal: String, Sendable, CaseIterable {
     case document = "api-as-document"
     /// A picture, sound or film outside `api.media`.
     case mediaPath = "not-a-media-path"
+    /// The media proxy was asked for an origin that the configuration does not name.
+    case proxyOrigin = "not-an-api-origin"
     /// A service worker, which the configuration does not allow.
     case serviceWorker = "service-worker-off"
     /// A header that decides who asks came twice.

@@ -71,6 +71,23 @@ package struct PageAccessPolicy: Sendable {
         return isMediaPath(facts.path) ? .media : .refused(.mediaPath)  // guard: page-media-path
     }
 
+    // MARK: The media proxy at the page's host
+
+    /// Whether `request` may have the API's `path` through the page's own host (NB-4): the page itself for what cannot
+    /// run there, any frame for the pictures, sounds and films of `api.media` (NB-12).
+    package func proxyAccess(for request: HTTPRequest, to path: String) -> PageAccess {
+        guard let facts = Facts(request) else { return .refused(.ambiguous) }
+        guard let site = facts.site else { return .refused(.unmarked) }
+        guard facts.isRead, !facts.isUpgrade else { return .refused(.foreign) }
+        if let origin = facts.origin, origin != page { return .refused(.origin) }
+        if site == "same-origin" {
+            // An answer of the API that ran at the page's origin would be the page.
+            return facts.isInert ? .full : .refused(.document)  // guard: proxy-inert-destination
+        }
+        guard facts.isMedia else { return .refused(.foreign) }  // guard: proxy-foreign-frame
+        return isMediaPath(path) ? .media : .refused(.mediaPath)  // guard: proxy-media-path
+    }
+
     /// Compared decoded and without dot segments, so that no spelling of another path passes for a media path.
     private func isMediaPath(_ raw: String) -> Bool {
         guard let path = BundlePath.normalize(raw) else { return false }
@@ -111,6 +128,8 @@ private struct Facts {
     var isReadable: Bool { mode == "cors" || mode == "websocket" }  // guard: page-cross-site-mode
     var isFramed: Bool { ["document", "iframe", "frame", "object", "embed"].contains(destination) }
     var isPassive: Bool { ["image", "style", "font", "audio", "video", "track"].contains(destination) }
+    /// What is shown or read, never run: media, and what a script fetches.
+    var isInert: Bool { ["image", "audio", "video", "track", "font", "empty"].contains(destination) }
     var isMedia: Bool {
         method == .get && !isUpgrade && mode == "no-cors" && ["image", "audio", "video"].contains(destination)
     }

@@ -74,7 +74,7 @@ struct BundleResponder: Sendable {
 
     /// Weak comparison (RFC 9110 section 13.1.2).
     private static func matches(_ fields: [String], _ tag: String) -> Bool {
-        fields.flatMap { $0.split(separator: ",") }.contains { candidate in
+        fields.flatMap { $0.parts(at: ",") }.contains { candidate in
             let text = candidate.trimmingSpaces()
             return text == "*" || text == tag || text == "W/" + tag
         }

@@ -14,11 +14,12 @@ enum ByteRange: Hashable {
     /// What `field` asks of `size` bytes.
     init(_ field: String?, size: Int) {
         self = .all
-        guard let field, field.lowercased().hasPrefix("bytes=") else { return }
-        let spec = field.dropFirst(6).trimmingSpaces()
-        guard let dash = spec.firstIndex(of: "-"), !spec.contains(",") else { return }
-        let first = spec[..<dash]
-        let last = spec[spec.index(after: dash)...]
+        let halves = (field ?? "").parts(at: "=", most: 2, keepingEmpty: true)
+        guard halves.count == 2, equalNames(halves[0], "bytes") else { return }
+        let ends = halves[1].trimmingSpaces().parts(at: "-", most: 2, keepingEmpty: true)
+        guard ends.count == 2 else { return }
+        let (first, last) = (ends[0], ends[1])
+        // Of several ranges the comma is no digit.
         guard (first + last).utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return }
         if first.isEmpty {
             guard !last.isEmpty else { return }

@@ -47,18 +47,7 @@ struct DevServerResponder: Sendable {
     /// A page that says what is wrong and comes back by itself, never a blank.
     private func unreachable(_ request: HTTPRequest, _ error: NacreError) -> HTTPResponse {
         guard request.fields["Sec-Fetch-Dest"] == "document" else { return .upstreamFailure(error) }
-        let reason = HTMLText.escape((error.cause as? NacreError)?.message ?? error.message)
-        var response = HTTPResponse.html(
-            """
-            <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <meta http-equiv="refresh" content="2"><title>Development server not reachable</title>
-            <style>body{font:1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}
-            :root{color-scheme:light dark}code{overflow-wrap:anywhere}</style>
-            <h1>Waiting for the development server</h1>
-            <p><code>\(HTMLText.escape(server.description))</code> does not answer.</p><p>\(reason)</p>
-            <p>Start it, or correct <code>--dev-server</code>. This page tries again every two seconds.</p>
-            <p><a href="">Try again now</a></p></html>
-            """, status: .badGateway, policy: "default-src 'none'; style-src 'unsafe-inline'")
+        var response = FailurePage.response(error, address: server.description)
         response.fields["X-Nacre-Reason"] = error.code.rawValue
         return response
     }

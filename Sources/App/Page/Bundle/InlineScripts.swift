@@ -6,17 +6,31 @@ import NacreCore
 ///
 /// Only as much of HTML's tokenizer as that takes. A script seen where there is none costs nothing: the bundle is trusted,
 /// and one hash more in its policy allows nothing that is not in it.
-struct InlineScripts {
+package struct InlineScripts {
+    /// A file that the document asks for, as it is written there.
+    package struct Reference: Equatable, Sendable {
+        /// `script`, `link` or `img`.
+        package let element: String
+        package let address: String
+    }
+
     /// Whether the document brings a policy of its own (`<meta http-equiv>`).
-    private(set) var hasPolicy = false
+    package private(set) var hasPolicy = false
     /// The text of each inline script as the browser hashes it.
-    private(set) var scripts: [[UInt8]] = []
+    package private(set) var scripts: [[UInt8]] = []
+    /// The scripts, linked files and pictures that it asks for.
+    package private(set) var references: [Reference] = []
+    /// How many attributes hold a script, such as `onclick`: no hash allows those.
+    package private(set) var handlers = 0
+    /// `<base href>`.
+    package private(set) var base: String?
+    package private(set) var title: String?
 
     private let bytes: [UInt8]
     private var at = 0
 
     /// Scans a document.
-    init(_ html: [UInt8]) {
+    package init(_ html: [UInt8]) {
         // The parser turns CRLF and CR into LF before a script's text exists.
         bytes = Self.normalizingLines(html)
         while at < bytes.count { step() }
@@ -49,15 +63,25 @@ struct InlineScripts {
         guard at < bytes.count, isLetter(bytes[at]) else { return }
         let name = word()
         let attributes = self.attributes()
+        handlers += attributes.keys.count { $0.hasPrefix("on") }
         switch name {
         case "meta":
             if attributes["http-equiv"]?.lowercased() == "content-security-policy" { hasPolicy = true }
         case "script":
             let text = rawText(endingAt: "script")
-            if attributes["src"] == nil { scripts.append(text) }
-        case "style", "textarea", "title", "noscript", "iframe", "xmp": _ = rawText(endingAt: name)
+            if let source = attributes["src"] { refer(name, source) } else { scripts.append(text) }
+        case "link", "img": if let address = attributes["href"] ?? attributes["src"] { refer(name, address) }
+        case "base": base = base ?? attributes["href"]
+        case "title":
+            let text = String(decoding: rawText(endingAt: name), as: UTF8.self)
+            title = title ?? text
+        case "style", "textarea", "noscript", "iframe", "xmp": _ = rawText(endingAt: name)
         default: break
         }
+    }
+
+    private mutating func refer(_ element: String, _ address: String) {
+        references.append(Reference(element: element, address: address))
     }
 
     private mutating func attributes() -> [String: String] {

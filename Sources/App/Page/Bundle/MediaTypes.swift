@@ -23,4 +23,16 @@ enum MediaTypes {
         guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
         return types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
     }
+
+    /// The usual extension of a type, or nil for bytes of any kind.
+    static func usualExtension(of type: String) -> String? { extensions[type] }
+
+    private static let extensions: [String: String] = [
+        "text/plain": "txt", "text/html": "html", "text/css": "css", "text/csv": "csv", "text/calendar": "ics",
+        "text/markdown": "md", "text/vcard": "vcf", "application/json": "json", "application/xml": "xml",
+        "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/avif": "avif",
+        "image/svg+xml": "svg", "application/pdf": "pdf", "application/zip": "zip", "application/gzip": "gz",
+        "video/mp4": "mp4", "video/webm": "webm", "audio/mpeg": "mp3", "audio/ogg": "ogg", "audio/wav": "wav",
+        "audio/flac": "flac", "message/rfc822": "eml",
+    ]
 }

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreHTTP
 
 /// The secret of one launch, as the proxy's Basic credentials: it keeps other programs of this machine out.
 struct ConnectSecret: Sendable {
@@ -17,8 +18,8 @@ struct ConnectSecret: Sendable {
 
     /// Whether a `Proxy-Authorization` value holds it; every wrong value of one length takes the same time.
     func matches(_ field: String) -> Bool {
-        let parts = field.split(separator: " ")
-        guard parts.count == 2, parts[0].lowercased() == "basic" else { return false }
+        let parts = field.parts(at: " ")
+        guard parts.count == 2, equalNames(parts[0], "basic") else { return false }
         return constantTimeEqual(Array(parts[1].utf8), expected)
     }
 }

@@ -29,17 +29,17 @@ struct ResponseHead: Sendable {
     private static func parse(_ head: ArraySlice<UInt8>, rest: [UInt8]) throws -> ResponseHead {
         let text = String(decoding: head, as: UTF8.self)
         let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
-        let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
+        let words = (lines.first ?? "").parts(at: " ", most: 3)
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1])
         else {
             throw NacreError("transport.protocol", "The server's answer is not HTTP.")
         }
         var fields = HTTPFields()
         for line in lines.dropFirst() {
-            guard let colon = line.firstIndex(of: ":"), colon != line.startIndex,
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon != line.startIndex,
                 line.utf8.allSatisfy({ $0 >= 0x20 || $0 == 0x09 })
             else { throw NacreError("transport.protocol", "The server's answer has a malformed header field.") }
-            fields.append(String(line[..<colon]), line[line.index(after: colon)...].trimmingSpaces())
+            fields.append(String(line[..<colon]), line[line.utf8.index(after: colon)...].trimmingSpaces())
         }
         return ResponseHead(status: status, fields: fields, rest: rest)
     }

@@ -2,6 +2,7 @@
 
 import COpenSSL
 package import NacreCore
+import NacreHTTP
 import Synchronization
 
 /// Whose certificates an outgoing TLS connection believes: the system's authorities, plus any named here.
@@ -45,7 +46,7 @@ package final class TLSTrust: Sendable {
                 SSL_free(ssl)
                 return nil
             }
-            return TLSClientSession(ssl)
+            return TLSClientSession(ssl, host: bare)
         }
     }
 }
@@ -53,10 +54,14 @@ package final class TLSTrust: Sendable {
 /// One client session over memory queues. Used only under its stream's lock.
 final class TLSClientSession {
     private let ssl: OpaquePointer
+    private let host: String
     private var failed = false
 
     /// Owns the handle.
-    init(_ ssl: OpaquePointer) { self.ssl = ssl }
+    init(_ ssl: OpaquePointer, host: String) {
+        self.ssl = ssl
+        self.host = host
+    }
 
     deinit { SSL_free(ssl) }
 
@@ -117,10 +122,8 @@ final class TLSClientSession {
             failed = true
             let verify = SSL_get_verify_result(ssl)
             let code = ERR_get_error()
-            let reason =
-                verify != Int(X509_V_OK)
-                ? String(cString: X509_verify_cert_error_string(verify))
-                : ERR_reason_error_string(code).map { String(cString: $0) } ?? "the connection broke"
+            if verify != Int(X509_V_OK) { throw CertificateFault(verification: verify).error(host: host) }
+            let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "the connection broke"
             throw NacreError("transport.tls", "The server's TLS cannot be trusted or used: \(reason).")
         }
     }

@@ -70,7 +70,12 @@ package struct RequestLogMiddleware: Middleware {
         switch (error as? NacreError)?.code.rawValue {
         case "http.body_too_large":
             return .failure(.contentTooLarge, code: "body_too_large", message: "The body of this request is too large.")
-        // Whatever the database cannot do: nothing was stored, nobody was signed out, the same request may be sent again.
+        // Neither "stored" nor "not stored" would be true, so nobody is told to send it again.
+        case "database.commit_unknown":  // guard: storage-unknown
+            return .failure(
+                .serviceUnavailable, code: "storage_unknown",
+                message: "It is not known whether this was stored; look before you send it again.")
+        // Whatever else the database cannot do: nothing was stored, nobody was signed out, the same request may be sent again.
         case let code? where code.hasPrefix("database.") && !Self.ownFaults.contains(code):
             var response = HTTPResponse.failure(
                 .serviceUnavailable, code: "storage_unavailable",

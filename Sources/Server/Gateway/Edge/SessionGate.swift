@@ -4,6 +4,7 @@ import NacreCore
 import NacreHTTP
 import NacreRouting
 import NacreSessions
+import NacreWire
 
 /// Who sends a request, and whether a request that changes something was meant by them.
 struct SessionGate: Sendable {
@@ -26,28 +27,43 @@ struct SessionGate: Sendable {
     var csrf = CSRFStyle.gateway
     /// Where clients may present tokens. Without it `Authorization` is none of our business.
     var tokens: SessionTokens?
+    private let checks = SharedChecks()
+
+    init(
+        keeper: SessionKeeper, cookie: SessionCookie, window: Duration, origins: [Origin],
+        csrf: CSRFStyle = .gateway, tokens: SessionTokens? = nil
+    ) {
+        (self.keeper, self.cookie, self.window, self.origins) = (keeper, cookie, window, origins)
+        (self.csrf, self.tokens) = (csrf, tokens)
+    }
 
     func sender(of request: HTTPRequest) async throws -> Sender {
         if let tokens, let text = Self.bearer(request) {
-            guard case .valid(let session, _) = try await tokens.check(bearer: text) else { return .badToken }
+            let check = try await checks.check("Bearer " + text) { try await tokens.check(bearer: text) }
+            guard case .valid(let session, _) = check else { return .badToken }
             return .session(session, cookie: nil)
         }
         guard let handle = cookie.handle(in: request.fields.values("Cookie")) else {
             return .nobody(presented: false)
         }
-        switch try await keeper.check(handle) {
+        switch try await checks.check(handle, { try await keeper.check(handle) }) {
         case .valid(let session, let renewsCookie):
-            return .session(session, cookie: renewsCookie ? cookie.set(handle, age: window) : nil)
+            return .session(session, cookie: renewsCookie ? cookie.set(handle, age: age(of: session)) : nil)
         case .absent: return .nobody(presented: true)
         case .ended(let reason): return .ended(reason: reason)
         }
     }
 
+    /// The cookie never outlives its session: a cookie that is still there then says that the session was ended elsewhere.
+    func age(of session: Session) -> Duration { min(window, session.expiresAt - keeper.time.now) }
+
     /// The text after `Bearer` (RFC 6750 section 2.1), empty when there are several.
     static func bearer(_ request: HTTPRequest) -> String? {
-        let texts = request.fields.values("Authorization").filter { $0.prefix(7).lowercased() == "bearer " }
-        guard let text = texts.first else { return nil }
-        return texts.count == 1 ? String(text.dropFirst(7)).trimmingSpaces() : ""
+        let texts = request.fields.values("Authorization").compactMap { value -> String? in
+            let halves = value.parts(at: " ", most: 2, keepingEmpty: true)
+            return halves.count == 2 && equalNames(halves[0], "bearer") ? halves[1].trimmingSpaces() : nil
+        }
+        return texts.count > 1 ? "" : texts.first
     }
 
     /// Whether a request with this session's cookie was written by a page that may: it carries the session's CSRF token,
@@ -81,10 +97,11 @@ struct SessionGate: Sendable {
         }
         if case .ended(let reason) = sender {
             response = .failure(
-                .unauthorized, code: "session.ended",
+                .unauthorized, code: SessionRefusal.ended,
                 message: "Your session has ended (\(reason)); sign in again.")
         } else {
-            response = .failure(.unauthorized, code: "session.absent", message: "You are not signed in; sign in first.")
+            response = .failure(
+                .unauthorized, code: SessionRefusal.absent, message: "You are not signed in; sign in first.")
         }
         if case .nobody(presented: false) = sender { return response }  // guard: refusal-foreign-form
         response.fields.append("Set-Cookie", cookie.removal)

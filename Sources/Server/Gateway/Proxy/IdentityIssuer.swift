@@ -4,6 +4,7 @@ import NacreCore
 import NacreCrypto
 import NacreHTTP
 import NacreJOSE
+import NacreKeys
 import NacreSessions
 import Synchronization
 
@@ -49,7 +50,7 @@ package struct IdentityIssuer: Sendable {
     }
 
     private func fields(
-        _ session: Session, _ audience: String, _ signer: IdentityKeys.Entry, _ now: Instant
+        _ session: Session, _ audience: String, _ signer: RotatingKeys.Entry, _ now: Instant
     ) throws(NacreError) -> [HTTPFields.Field] {
         var fields = HTTPFields()
         var claims: [String: JSONValue] = [

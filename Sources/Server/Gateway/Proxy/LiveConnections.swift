@@ -7,20 +7,39 @@ import NacreSessions
 import Synchronization
 
 /// WebSockets and event streams that are open: counted per session (or client network), closed when their session ends or
-/// when the server stops.
+/// when the server stops, and asked about at the moments at which a request would be (HO-13).
 package final class LiveConnections: Sendable {
+    /// Why a connection is closed when it is not its session's end.
+    static let stopping = "stopping"
+    static let idle = "idle"
+
     private struct State {
         var counts: [String: Int] = [:]
         var open: [ObjectIdentifier: LiveConnection] = [:]
+        /// The sessions of those that are open.
+        var sessions: [String: Watched] = [:]
+    }
+
+    /// What is known of a session that has connections open.
+    private struct Watched {
+        let presentation: SessionPresentation
+        var connections: Set<ObjectIdentifier>
+        /// When it ends, used or not.
+        let expiresAt: Instant
+        /// When it has to be looked at again.
+        var dueAt: Instant
     }
 
     private let events: SessionEvents
     private let limit: Int
+    /// How long after a look that told nothing new the next one follows.
+    private let retry: Duration
     private let state = Mutex(State())
 
-    init(events: SessionEvents, limit: Int) {
+    init(events: SessionEvents, limit: Int, retry: Duration = .seconds(60)) {
         self.events = events
         self.limit = limit
+        self.retry = retry
     }
 
     /// One more; nil when there are as many as there may be. `session` is the one whose end closes it.
@@ -32,20 +51,81 @@ package final class LiveConnections: Sendable {
             return true
         }
         guard fits else { return nil }
-        let connection = LiveConnection { [weak self] in self?.ended($0, owner) }
-        state.withLock { $0.open[ObjectIdentifier(connection)] = connection }
+        let connection = LiveConnection { [weak self] in self?.ended($0, owner, session?.id) }
+        state.withLock { state in
+            let id = ObjectIdentifier(connection)
+            state.open[id] = connection
+            guard let session else { return }
+            let new = Watched(
+                presentation: session.presentation, connections: [], expiresAt: session.expiresAt,
+                dueAt: Self.nextLook(at: session))
+            state.sessions[session.id, default: new].connections.insert(id)
+        }
         if let session {
             connection.keep(events.onEnd(of: session.id) { [weak connection] in connection?.close($0.reason) })
         }
         return connection
     }
 
-    private func ended(_ id: ObjectIdentifier, _ owner: String) {
+    private func ended(_ id: ObjectIdentifier, _ owner: String, _ session: String?) {
         state.withLock { state in
             guard state.open.removeValue(forKey: id) != nil else { return }
             let count = state.counts[owner, default: 1] - 1
             state.counts[owner] = count > 0 ? count : nil
+            guard let session else { return }
+            state.sessions[session]?.connections.remove(id)
+            if state.sessions[session]?.connections.isEmpty == true { state.sessions[session] = nil }
         }
+    }
+
+    // MARK: Looking again
+
+    private static func nextLook(at session: Session) -> Instant {
+        min(session.revalidateAt, session.idleExpiresAt, session.expiresAt)  // guard: live-due
+    }
+
+    /// Looks at the sessions that are due, as a request of theirs would, and closes what is open for those that are over.
+    func look(
+        now: Instant, _ check: @escaping @Sendable (String, SessionPresentation) async throws -> SessionCheck
+    ) async {
+        let due = state.withLock { $0.sessions.filter { $0.value.dueAt <= now } }
+        guard !due.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            // A few at a time: after a night many are due at once, and each may ask the provider.
+            for (number, (id, watched)) in due.enumerated() {
+                if number >= 8 { await group.next() }
+                group.addTask { await self.look(at: id, watched, now, check) }
+            }
+        }
+    }
+
+    private func look(
+        at id: String, _ watched: Watched, _ now: Instant,
+        _ check: @Sendable (String, SessionPresentation) async throws -> SessionCheck
+    ) async {
+        guard now < watched.expiresAt else { return close(id, "expired") }  // guard: live-absolute
+        do {
+            switch try await check(id, watched.presentation) {
+            case .valid(let session, _):
+                // While the provider cannot be asked, the moment has passed but the session lives (its grace).
+                let next = Self.nextLook(at: session)
+                postpone(id, next > now ? next : now + retry)
+            case .absent: close(id, "expired")  // guard: live-absent
+            case .ended(let reason): close(id, reason)
+            }
+        } catch {
+            // A database that does not answer signs nobody out.
+            postpone(id, now + retry)
+        }
+    }
+
+    private func postpone(_ id: String, _ moment: Instant) { state.withLock { $0.sessions[id]?.dueAt = moment } }
+
+    private func close(_ session: String, _ reason: String) {
+        let due = state.withLock { state in
+            (state.sessions[session]?.connections ?? []).compactMap { state.open[$0] }
+        }
+        for connection in due { connection.close(reason) }
     }
 
     /// How many are open.

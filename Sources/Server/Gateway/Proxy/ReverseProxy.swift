@@ -121,7 +121,7 @@ struct ReverseProxy: Sendable {
             response.body = BodyLimit.limited(response.body, to: limit, code: "upstream.too_large")
         }
         guard case .stream(let stream, _) = response.body,
-            response.fields["Content-Type"]?.lowercased().hasPrefix("text/event-stream") == true
+            response.fields.mediaType == "text/event-stream"
         else { return response }
         guard let connection = live.begin(owner: exchange.owner, session: exchange.session) else {
             return LiveConnections.refusal
@@ -170,23 +170,28 @@ struct ReverseProxy: Sendable {
         _ holder: LiveConnectionHolder, idle: Duration, time: any TimeSource, log: Log
     ) async {
         let watched = WatchedStream(client, time: time)
-        holder.connection.onClose { Task { await watched.close() } }
-        let isIdle = await withTaskGroup(of: Bool.self) { group in
+        let connection = holder.connection
+        connection.onClose { [weak connection] in
+            let reason = connection?.reason ?? LiveConnections.stopping
+            Task { await watched.end(reason) }
+        }
+        await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 try? await tunnel(watched)
-                return false
+                return true
             }
             group.addTask {
                 do { try await watched.untilIdle(for: idle) } catch { return false }  // guard: websocket-idle
-                await watched.close()
-                return true
+                connection.close(LiveConnections.idle)
+                return false
             }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
+            // Once it is closed for being idle, the tunnel ends by itself.
+            while let isOver = await group.next(), !isOver {}
+            group.cancelAll()
         }
-        holder.connection.end()
-        let reason = holder.connection.reason ?? (isIdle ? "idle" : "left")
-        log.debug("websocket.closed", ["reason": .string(reason)])
+        // Whoever lets go of it ends it too.
+        withExtendedLifetime(holder) { connection.end() }
+        log.debug("websocket.closed", ["reason": .string(connection.reason ?? "left")])
     }
 }
 
@@ -198,6 +203,8 @@ enum ProxyPath {
         guard path.hasPrefix("/"), let decoded = PercentEncoding.decode(path), !decoded.utf8.contains(0) else {
             return false
         }
+        // Without a dot there is no dot segment: most paths end here.
+        guard decoded.utf8.contains(UInt8(ascii: ".")) else { return true }
         let segments = decoded.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return !segments.contains { segment in
             let name = segment.prefix { $0 != UInt8(ascii: ";") }  // guard: proxy-path-parameters

@@ -24,9 +24,10 @@ struct OwnCookies: Sendable {
     /// The upstream's `Set-Cookie` values that may pass.
     func incoming(_ values: [String], hasSession: Bool) -> [String] {
         values.filter { value in
-            let pair = value.prefix { $0 != ";" }
-            guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return false }
-            let name = pair[..<equals].trimmingSpaces()
+            // In bytes, as browsers read it: with what follows it a sign may be part of a longer `Character`.
+            let pair = value.utf8.prefix { $0 != UInt8(ascii: ";") }  // guard: upstream-cookie-bytes
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return false }
+            let name = Substring(pair[..<equals]).trimmingSpaces()
             // Browsers keep "=sessionid=x" as a cookie without a name and send it as "sessionid=x".
             guard !name.isEmpty else { return false }  // guard: nameless-cookie
             return !contains(name) && !(hasSession && name == token)

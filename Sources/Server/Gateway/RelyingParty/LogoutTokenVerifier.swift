@@ -31,10 +31,11 @@ extension RelyingParty {
         try checkAlgorithm(jws.header)  // guard: logout-algorithm
         let key = try await verifier(metadata()).verificationKey(for: jws.header)
         let claims = try JWTClaims(parsing: jws.verifiedPayload(with: key))
-        guard claims.issuer == configuration.issuer else {  // guard: logout-issuer
+        guard areIdentical(claims.issuer, configuration.issuer) else {  // guard: logout-issuer
             throw refuse("logout_token.issuer", "The logout token comes from another issuer.")
         }
-        guard claims.audience.contains(configuration.clientID) else {  // guard: logout-audience
+        let isForUs = claims.audience.contains { areIdentical($0, configuration.clientID) }  // guard: logout-audience
+        guard isForUs else {
             throw refuse("logout_token.audience", "The logout token is for another client.")
         }
         guard let issued = claims.issuedAt, issued <= now + IDTokenVerifier.clockSkew,

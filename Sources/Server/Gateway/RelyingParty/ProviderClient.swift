@@ -41,8 +41,7 @@ struct ProviderClient: Sendable {
             return try await withTimeLimit(timeLimit, time: time, timeout: timeout) {
                 let response = try await transport.send(request)
                 let body = try await response.body.collect(upTo: Self.maximumSize)
-                let type = response.fields["Content-Type"]?.prefix { $0 != ";" } ?? ""
-                return Answer(status: response.status, type: type.trimmingSpaces().lowercased(), body: body)
+                return Answer(status: response.status, type: response.fields.mediaType, body: body)
             }
         } catch let error as NacreError where error.code == "oidc.timeout" {
             throw error

@@ -62,7 +62,7 @@ extension GatewayCore {
     private func texts(_ names: [String], optional: [String] = [], _ request: HTTPRequest) async throws -> [String:
         String]?
     {
-        let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
+        let type = request.fields.mediaType
         guard type == "application/json" else { return nil }
         let body = try await request.body.collect(upTo: Self.maximumBody)
         guard let object = (try? JSONParser.parse(body))?.object else { return nil }
@@ -93,11 +93,19 @@ extension GatewayCore {
     private func refreshToken(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
         if let refusal = try await tooManyTokens(context) { return refusal }
         guard let texts = try await texts(["refresh"], request) else { return Self.malformed("refresh") }
-        guard let issued = try await sessionTokens.refresh(texts["refresh"] ?? "") else {
-            parts.log.notice("token.refused", ["client": .string(context.clientAddress)])
-            return Self.notValid
+        do {
+            guard let issued = try await sessionTokens.refresh(texts["refresh"] ?? "") else {
+                parts.log.notice("token.refused", ["client": .string(context.clientAddress)])
+                return Self.notValid
+            }
+            return Self.answer(issued)
+        } catch let error as NacreError where error.code == "session.refresh_unknown" {
+            parts.log.error("token.refresh_unknown", ["error": .string(error.description)])
+            // No Retry-After: the same token again may be its second use, which ends the session.
+            return .failure(
+                .serviceUnavailable, code: "refresh_unknown",
+                message: "It is not known whether this refresh token was used up; sign in again if it is refused.")
         }
-        return Self.answer(issued)
     }
 
     /// `POST /api/token/blacklist/ {refresh}` (JW-1): ends the session, whatever of it is presented. Harmless when repeated.

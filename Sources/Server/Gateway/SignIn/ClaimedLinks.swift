@@ -15,15 +15,27 @@ package struct ClaimedLinks: Sendable {
 
     package init() {}
 
-    /// Systems on which a browser passes a claimed link to its app. Elsewhere the scheme stays.
-    private static let claiming = ["iPhone", "iPad", "iPod", "Macintosh", "Android"]
-
     /// What stands before `auth?token=…` or `logout` for this scheme in the browser that sent `fields`.
+    ///
+    /// The sign-in request is the same on every system (HO-14), so that the browser's own word for its system is all there
+    /// is to go by. It decides between two ways to one app, both of which need the app's verifier: a wrong word costs a
+    /// page that leads nowhere, and opens nothing.
     func base(_ scheme: String, _ fields: HTTPFields) -> String {
         let agent = fields["User-Agent"] ?? ""
-        let isClaiming = Self.claiming.contains(where: agent.contains)
-        guard let link = links[scheme], isClaiming else { return scheme + "://" }  // guard: claimed-link-system
+        guard let link = links[scheme], claims(agent) else { return scheme + "://" }  // guard: claimed-link-system
         return "\(link.origin)\(Self.folder(link))"
+    }
+
+    /// Whether this browser passes a claimed link to its app. Elsewhere the scheme stays, also where no app of that system
+    /// may claim the link: the system would fetch our association file in vain and show our page instead.
+    private func claims(_ agent: String) -> Bool {
+        if agent.contains("Android") { return !androidApps.isEmpty }
+        guard !appleApps.isEmpty else { return false }  // guard: claimed-link-app
+        if ["iPhone", "iPad", "iPod"].contains(where: agent.contains) { return true }
+        // On a Mac only Safari does (an iPad says that it is one, in every browser of its).
+        let others = ["Chrome/", "Chromium/", "Firefox/"]
+        // guard: claimed-link-mac
+        return agent.contains("Macintosh") && agent.contains("Safari/") && !others.contains(where: agent.contains)
     }
 
     /// The link's path with a slash at its end.

@@ -17,7 +17,7 @@ extension GatewayCore {
         if let wait { return Self.tooMany(wait) }  // guard: exchange-rate
         let message: ExchangeRequest
         do {
-            let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingSpaces().lowercased()
+            let type = request.fields.mediaType
             // A form of another site can send text, but no JSON without asking first.
             guard type == "application/json" else {  // guard: exchange-type
                 throw NacreError("exchange.malformed", "The exchange is a JSON object.")
@@ -51,7 +51,7 @@ extension GatewayCore {
         }
         var response = HTTPResponse.json(
             ExchangeResponse(csrfToken: CSRFToken.make(secret: session.csrfSecret, random: parts.random)).json)
-        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: configuration.sessions.idle))
+        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: gate.age(of: session)))
         parts.log.info("exchange.done", ["session": .string(session.id)])
         return response
     }

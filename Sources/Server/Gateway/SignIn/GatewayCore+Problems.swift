@@ -66,6 +66,7 @@ extension GatewayCore {
         ]
         return outages.contains(error.code.rawValue) || error.code.rawValue.hasPrefix("jwks.")
             || error.code.rawValue.hasPrefix("transport.")
+            || error.code.rawValue.hasPrefix("http.")  // guard: outage-http
     }
 
     static func isStorage(_ error: NacreError) -> Bool { error.code.rawValue.hasPrefix("database.") }

@@ -139,7 +139,7 @@ extension GatewayCore {
         let old = gate.cookie.handle(in: request.fields.values("Cookie"))
         let (session, handle) = try await sessions.begin(person, device: Self.device(request), replacing: old)
         var response = HTTPResponse.redirect(to: record.returnTo ?? "/")
-        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: configuration.sessions.idle))
+        response.fields.append("Set-Cookie", gate.cookie.set(handle, age: gate.age(of: session)))
         parts.log.info("sign_in.done", ["session": .string(session.id)])
         return response
     }

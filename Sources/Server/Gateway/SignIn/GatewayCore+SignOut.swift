@@ -98,25 +98,8 @@ extension GatewayCore {
         }
         let now = parts.time.now
         do {
-            let order = try await party.logoutOrder(token, now: now)
-            let issuer = configuration.oidc.issuer
-            // One transaction: a token that was noted but not obeyed could not be sent again.
-            let ended = try await parts.database.write { sql -> [SessionEnding] in
-                try sql.execute("DELETE FROM gateway_logout_seen WHERE expires_at < $1", [SQLValue(now)])
-                try sql.execute(
-                    "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",  // guard: logout-replay
-                    [.text(order.tokenID), SQLValue(order.expiry)])
-                if let session = order.providerSession {
-                    let named = try SessionStore.end(issuer: issuer, providerSession: session, now: now, sql)
-                    guard let subject = order.subject else { return named }
-                    return try named + SessionStore.endUnnamed(issuer: issuer, subject: subject, now: now, sql)
-                }
-                guard let subject = order.subject else { return [] }
-                return try SessionStore.end(
-                    issuer: issuer, subject: subject, except: nil, reason: "backchannel", now: now, sql)
-            }
-            sessions.events.publish(ended)
-            parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended.count)])
+            let ended = try await obey(try await party.logoutOrder(token, now: now), now: now)
+            parts.log.info("sign_out.backchannel", ["ended": JSONValue(ended)])
             return answer(.ok, [:])
         } catch let error as NacreError where Self.isOutage(error) {
             parts.log.error("sign_out.backchannel_unchecked", ["error": .string(error.description)])
@@ -126,6 +109,43 @@ extension GatewayCore {
         {
             parts.log.warning("sign_out.backchannel_refused", ["error": .string(error.description)])
             return answer(.badRequest, ["error": "invalid_request", "error_description": .string(error.message)])
+        }
+    }
+
+    /// Ends what a logout token names, a batch of sessions in a transaction. The last one notes the token: one that was
+    /// noted but not obeyed could not be sent again.
+    private func obey(_ order: LogoutOrder, now: Instant) async throws -> Int {
+        let issuer = configuration.oidc.issuer
+        let noted = SQLValue.text(order.tokenID)  // guard: logout-replay
+        var total = 0
+        while true {
+            let (ended, isLast) = try await parts.database.write { sql -> ([SessionEnding], Bool) in
+                let seen = try sql.first("SELECT token_id FROM gateway_logout_seen WHERE token_id = $1", [noted])
+                guard seen == nil else {
+                    throw NacreError("logout_token.replayed", "The logout token was obeyed before.")
+                }
+                var batches: [[SessionEnding]] = []
+                if let session = order.providerSession {
+                    batches.append(try SessionStore.end(issuer: issuer, providerSession: session, now: now, sql))
+                    if let subject = order.subject {
+                        batches.append(try SessionStore.endUnnamed(issuer: issuer, subject: subject, now: now, sql))
+                    }
+                } else if let subject = order.subject {
+                    batches.append(
+                        try SessionStore.end(
+                            issuer: issuer, subject: subject, except: nil, reason: "backchannel", now: now, sql))
+                }
+                let isLast = batches.allSatisfy { $0.count < SessionStore.sweepBatch }
+                if isLast {
+                    try sql.execute(
+                        "INSERT INTO gateway_logout_seen (token_id, expires_at) VALUES ($1, $2)",
+                        [noted, SQLValue(order.expiry)])
+                }
+                return (batches.flatMap { $0 }, isLast)
+            }
+            sessions.events.publish(ended)
+            total += ended.count
+            if isLast { return total }
         }
     }
 }

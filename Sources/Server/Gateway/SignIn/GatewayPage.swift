@@ -22,13 +22,13 @@ struct GatewayPage: Sendable {
         init(_ fields: HTTPFields) {
             var best = (language: Language.english, weight: 0.0)
             for item in fields.tokens("Accept-Language") {
-                let parts = item.split(separator: ";")
+                let parts = item.parts(at: ";")
                 let weight =
                     parts.dropFirst().compactMap { part -> Double? in
                         let text = part.trimmingSpaces()
                         return text.hasPrefix("q=") ? Double(text.dropFirst(2)) : nil
                     }.first ?? 1
-                guard let tag = parts.first?.split(separator: "-").first,
+                guard let tag = parts.first?.parts(at: "-").first,
                     let language = Language(rawValue: String(tag)), weight > best.weight
                 else { continue }
                 best = (language, weight)

@@ -14,11 +14,9 @@ struct HandOffTokens: Sendable {
     /// A token of 256 bits for `session`, bound to the app's challenge.
     func issue(session: String, challenge: String) async throws -> String {
         let token = random.token()
-        let now = time.now
-        let expiry = now + lifetime
+        let expiry = time.now + lifetime
         try await database.write { sql in
-            try sql.execute("DELETE FROM gateway_handoff WHERE expires_at < $1", [SQLValue(now)])
-            try sql.execute(
+            _ = try sql.execute(
                 "INSERT INTO gateway_handoff (token, session, challenge, expires_at) VALUES ($1, $2, $3, $4)",
                 [.blob(SHA256.hash(token)), .text(session), .text(challenge), SQLValue(expiry)])
         }

@@ -52,6 +52,13 @@ struct PendingStore: Sendable {
             DROP INDEX gateway_pending_browser;
             ALTER TABLE gateway_pending RENAME COLUMN browser TO secret;
             """),
+        // What the sweep asks for; the requests themselves remove nothing that is not theirs.
+        Migration(
+            3,
+            """
+            CREATE INDEX gateway_handoff_expires ON gateway_handoff (expires_at);
+            CREATE INDEX gateway_logout_seen_expires ON gateway_logout_seen (expires_at);
+            """),
     ]
 
     let database: Database
@@ -76,8 +83,7 @@ struct PendingStore: Sendable {
             SQLValue(record.challenge), SQLValue(record.flow), SQLValue(record.returnTo), .blob(sealed), SQLValue(now),
         ]
         try await database.write { sql in
-            try sql.execute("DELETE FROM gateway_pending WHERE created_at < $1", [SQLValue(now - Self.lifetime)])
-            try sql.execute(
+            _ = try sql.execute(
                 """
                 INSERT INTO gateway_pending (state, secret, kind, scheme, challenge, flow, return_to, secrets, created_at)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

@@ -3,6 +3,7 @@
 import NacreCore
 import NacreHTTP
 import NacreJOSE
+import NacreLimits
 import NacreRouting
 
 /// `/authorize`: answers from the browser's session where that is enough, else with the form (PV-1, PV-2).
@@ -49,6 +50,10 @@ struct AuthorizationEndpoint: Sendable {
             return try await form(authorization, query, request, language, session, problem: .unreachable(level: level))
         }
         if let session, await isEnough(session, authorization, demand) {
+            if let wait = try await tooManySilent(session) {
+                core.log.warning("authorize.throttled", ["client": client])
+                return try busy(authorization, wait, language)
+            }
             do {
                 let location = try await core.issueCode(authorization, session)
                 core.log.info("authorize.silent", ["client": client])
@@ -63,6 +68,28 @@ struct AuthorizationEndpoint: Sendable {
         }
         core.log.info("authorize.form", ["client": client])
         return try await form(authorization, query, request, language, session, problem: nil)
+    }
+
+    /// How long to wait when this session has been answered too often; a page that redirects to us in a circle, or somebody
+    /// with the cookie, makes a code each time.
+    private func tooManySilent(_ session: SSOSession) async throws -> Duration? {
+        let limit = Limit("authorize.silent", core.configuration.throttle.silentPerMinute, per: .seconds(60))
+        return try await core.limiter.take([limit.of(session.sid)])  // guard: provider-silent-rate
+    }
+
+    /// A program that asks in the background is told by its redirect, a person by a page: a redirect could come back at once.
+    private func busy(
+        _ authorization: AuthorizationRequest, _ wait: Duration, _ language: PageLanguage
+    ) throws(AuthorizationFault) -> HTTPResponse {
+        guard authorization.prompts != ["none"] else {
+            throw AuthorizationFault.redirect(
+                authorization.answer, error: "temporarily_unavailable",
+                description: "Too many requests; try again in \(wait.retrySeconds) seconds.")
+        }
+        var response = core.pages.refusal(
+            language.text.tooMany((wait.retrySeconds + 59) / 60), language, status: .tooManyRequests)
+        response.fields["Retry-After"] = String(wait.retrySeconds)
+        return response
     }
 
     private func isEnough(

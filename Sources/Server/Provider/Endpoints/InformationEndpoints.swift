@@ -57,8 +57,8 @@ struct InformationEndpoints: Sendable {
 
     /// OpenID Connect Core section 5.3. The token comes in the Authorization field only, never in a URL.
     func userInfo(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPResponse {
-        let parts = (request.fields["Authorization"] ?? "").split(separator: " ")
-        guard parts.count == 2, parts[0].lowercased() == "bearer",
+        let parts = (request.fields["Authorization"] ?? "").parts(at: " ")
+        guard parts.count == 2, equalNames(parts[0], "bearer"),
             let grant = try await core.store.grant(accessToken: String(parts[1]), now: core.time.now),
             let account = try await core.store.account(subject: grant.subject)
         else {

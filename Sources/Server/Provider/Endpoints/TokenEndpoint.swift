@@ -49,12 +49,12 @@ struct TokenEndpoint: Sendable {
     /// The client, proved by exactly one method; a public one by its name alone.
     private func authenticate(_ request: HTTPRequest, _ form: FormFields) -> ProviderClient? {
         if let header = request.fields["Authorization"] {
-            let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-            guard parts.count == 2, parts[0].lowercased() == "basic", form["client_secret"] == nil,
+            let parts = header.parts(at: " ")
+            guard parts.count == 2, equalNames(parts[0], "basic"), form["client_secret"] == nil,
                 let bytes = Base64.decode(parts[1]), let text = String(validating: bytes, as: UTF8.self),
-                let colon = text.firstIndex(of: ":"),
-                let id = PercentEncoding.decode(text[..<colon], plusIsSpace: true),
-                let secret = PercentEncoding.decode(text[text.index(after: colon)...], plusIsSpace: true),
+                case let halves = text.parts(at: ":", most: 2, keepingEmpty: true), halves.count == 2,
+                let id = PercentEncoding.decode(halves[0], plusIsSpace: true),
+                let secret = PercentEncoding.decode(halves[1], plusIsSpace: true),
                 form["client_id"] ?? id == id
             else { return nil }
             return core.configuration.client(id).flatMap { isRight(secret, for: $0) ? $0 : nil }

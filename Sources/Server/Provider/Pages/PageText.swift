@@ -9,12 +9,12 @@ enum PageLanguage: String, CaseIterable, Sendable {
 
     /// The first of `ui_locales` that there is, else the best of `Accept-Language`, else English.
     static func preferred(uiLocales: String?, fields: HTTPFields) -> PageLanguage {
-        for tag in (uiLocales ?? "").split(separator: " ") {
+        for tag in (uiLocales ?? "").parts(at: " ") {
             if let language = PageLanguage(tag: tag) { return language }
         }
         var best: (language: PageLanguage, quality: Double)?
         for range in fields.tokens("Accept-Language").prefix(32) {
-            let parts = range.split(separator: ";")
+            let parts = range.parts(at: ";")
             guard let tag = parts.first, let language = PageLanguage(tag: tag.trimmingSpaces()) else { continue }
             let quality =
                 parts.dropFirst().first { $0.trimmingSpaces().hasPrefix("q=") }
@@ -26,7 +26,7 @@ enum PageLanguage: String, CaseIterable, Sendable {
 
     /// The language of a tag such as `fr-CA`.
     private init?(tag: some StringProtocol) {
-        self.init(rawValue: tag.lowercased().split(separator: "-").first.map(String.init) ?? "")
+        self.init(rawValue: tag.asciiLowercased.parts(at: "-").first.map(String.init) ?? "")
     }
 
     var text: PageText {

@@ -140,8 +140,8 @@ struct ProviderPages: Sendable {
     }
 
     /// A refusal that leads nowhere, because the address to lead to is not to be trusted.
-    func refusal(_ sentence: String, _ language: PageLanguage) -> HTTPResponse {
-        message(title: language.text.refusedTitle, sentence, language, status: .badRequest)
+    func refusal(_ sentence: String, _ language: PageLanguage, status: HTTPStatus = .badRequest) -> HTTPResponse {
+        message(title: language.text.refusedTitle, sentence, language, status: status)
     }
 
     /// Asks before a sign-out that nobody proved to come from an app the person is signed in to.

@@ -69,7 +69,7 @@ extension ProviderStore {
             let isLive = try sql.first(
                 "SELECT id FROM provider_session WHERE sid = $1 AND subject = $2",
                 [.text(grant.sid), .text(grant.subject)])
-            guard isLive != nil else {
+            guard isLive != nil else {  // guard: provider-code-live
                 throw NacreError("provider.session_ended", "This sign-in has ended meanwhile; sign in again.")
             }
             try sql.execute(

@@ -4,6 +4,7 @@ import NacreCore
 import NacreCrypto
 import NacreDatabase
 import NacreJOSE
+import NacreKeys
 
 /// Why signing keys are followed by new ones.
 public enum KeyRotation: Sendable {
@@ -30,11 +31,9 @@ actor SigningKeys {
 
     private static let reloadInterval: Duration = .seconds(30)
 
-    private let store: ProviderStore
-    private let sealing: SealingKey
+    private let table: SealedKeyTable
     private let lifetimes: ProviderLifetimes
     private let time: any TimeSource
-    private let random: any RandomSource
     // Making an RSA key takes up to a second of computing.
     private let threads = WorkThreads(limit: 1)
     private var entries: [Entry] = []
@@ -45,11 +44,15 @@ actor SigningKeys {
         store: ProviderStore, sealing: SealingKey, lifetimes: ProviderLifetimes, time: any TimeSource,
         random: any RandomSource
     ) {
-        self.store = store
-        self.sealing = sealing
+        table = SealedKeyTable(
+            "provider_key", context: "provider_key/",
+            refusal: (
+                "provider.key_sealed",
+                "The provider's signing keys do not open with this secret; give the secret they were made with, "
+                    + "or remove the rows of provider_key to start with new keys."
+            ), database: store.database, sealing: sealing, random: random)
         self.lifetimes = lifetimes
         self.time = time
-        self.random = random
     }
 
     /// Reads the keys.
@@ -57,33 +60,14 @@ actor SigningKeys {
     /// - Throws: `provider.key_sealed` when they were sealed with another secret, `database.*`.
     func load() async throws {
         let now = time.now
-        let rows = try await store.database.read { sql in
-            try sql.query("SELECT kid, sealed_key, created_at, signs_from, withdrawn_at FROM provider_key ORDER BY id")
+        let rows = try await table.read(known: Dictionary(entries.map { ($0.id, $0.key) }) { first, _ in first })
+        entries = rows.map { row in
+            Entry(
+                id: row.id, key: row.key, created: row.created,
+                signsFrom: row.values["signs_from"].moment ?? row.created,
+                isWithdrawn: !row.values["withdrawn_at"].isNull)
         }
-        let known = Dictionary(entries.map { ($0.id, $0.key) }) { first, _ in first }
-        var read: [Entry] = []
-        for row in rows {
-            let id = try row.text("kid")
-            let created = try row.moment("created_at")
-            read.append(
-                Entry(
-                    id: id, key: try known[id] ?? open(try row.blob("sealed_key"), id), created: created,
-                    signsFrom: row["signs_from"].isNull ? created : try row.moment("signs_from"),
-                    isWithdrawn: !row["withdrawn_at"].isNull))
-        }
-        entries = read
         loaded = now
-    }
-
-    private func open(_ sealed: [UInt8], _ id: String) throws -> PrivateKey {
-        let text: [UInt8]
-        do { text = try sealing.open(sealed, context: Self.context(id)) } catch {
-            throw NacreError(
-                "provider.key_sealed",
-                "The provider's signing keys do not open with this secret; give the secret they were made with, "
-                    + "or remove the rows of provider_key to start with new keys.", cause: error)
-        }
-        return try PrivateKey(pem: String(decoding: text, as: UTF8.self))
     }
 
     /// Sees what other processes did. While the database does not answer, the keys at hand go on serving.
@@ -115,16 +99,18 @@ actor SigningKeys {
 
     /// With `last`, only when that key is still the last: of two nodes that notice its age at once, one makes the new one.
     private func add(_ algorithm: SignatureAlgorithm, _ reason: KeyRotation, after last: String?) async throws {
-        if let task = making[algorithm] { return try await task.value }
+        let before = making[algorithm]
+        if reason == .planned, let before { return try await before.value }  // guard: provider-key-stolen-meanwhile
         let task = Task {
+            // A planned key that is under way withdraws nothing: the one after a theft comes after it.
+            _ = await before?.result
             let key = try await threads.run { try PrivateKey.generate(algorithm) }
-            let id = JSONWebKey.thumbprint(of: key.publicKey)
-            let sealed = try sealing.seal(key.pem.utf8, context: Self.context(id), random: random)
             let now = time.now
+            let (table, sealed) = (table, try table.seal(key, created: now))
             let isFirst = !entries.contains { $0.key.algorithm == algorithm && !$0.isWithdrawn }
             let from = reason == .compromised || isFirst ? now : now + lifetimes.keyLead
             let name = SQLValue.text(algorithm.rawValue)
-            try await store.database.write { sql in
+            try await table.database.write { sql in
                 if let last {
                     let row = try sql.first(
                         """
@@ -144,11 +130,7 @@ actor SigningKeys {
                         "UPDATE provider_key SET withdrawn_at = $1 WHERE algorithm = $2 AND withdrawn_at IS NULL",
                         [SQLValue(now), name])
                 }
-                _ = try sql.execute(
-                    """
-                    INSERT INTO provider_key (kid, algorithm, sealed_key, created_at, signs_from)
-                    VALUES ($1, $2, $3, $4, $5)
-                    """, [.text(id), name, .blob(sealed), SQLValue(now), SQLValue(from)])
+                try table.insert(sealed, ["algorithm": name, "signs_from": SQLValue(from)], sql)
             }
             try await load()
         }
@@ -175,6 +157,4 @@ actor SigningKeys {
         return JSONWebKeySet(
             entries.filter { !$0.isWithdrawn }.map { JSONWebKey($0.key.publicKey, id: $0.id) })
     }
-
-    private static func context(_ id: String) -> [UInt8] { Array("provider_key/\(id)".utf8) }
 }

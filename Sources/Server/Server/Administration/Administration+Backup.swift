@@ -62,7 +62,7 @@ extension Administration {
         }
         if let postgres = configuration.postgres {
             let copy = work + "/" + BackupManifest.dump
-            try PostgresTools(postgres).dump(to: copy)
+            try PostgresTools(postgres, environment: environment, scratch: work).dump(to: copy)
             sources.append((BackupManifest.dump, copy))
         }
         for source in sources {
@@ -106,6 +106,13 @@ struct BackupManifest: Equatable, Sendable {
     /// By file, the version of each component's tables.
     var schemas: [String: [String: Int]] = [:]
     var files: [TarArchive.Entry] = []
+
+    /// Where the tables of the installation were; nil when there are none in it.
+    var databasePlace: DatabasePlace? {
+        func has(_ name: String) -> Bool { files.contains { $0.name == name } }
+        if has(Self.dump) { return has(Self.database) ? nil : .postgres }
+        return has(Self.database) ? .file : has("gateway.sqlite") ? .folder : nil
+    }
 
     /// The files of a data folder that belong into a backup.
     static func files(in folder: String) throws -> [String] {

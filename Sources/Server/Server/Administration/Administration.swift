@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import CLinux
 import Foundation
 package import NacreCore
 import NacreCrypto
@@ -16,12 +17,15 @@ package struct Administration: Sendable {
     let time: any TimeSource
     let random: any RandomSource
     let log: Log
+    /// What PostgreSQL's tools are started with.
+    let environment: [String: String]
 
     package init(
         _ configuration: ServerConfiguration, log: Log = .none, time: any TimeSource = SystemTime(),
-        random: any RandomSource = SystemRandom()
+        random: any RandomSource = SystemRandom(), environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         self.configuration = configuration
+        self.environment = environment
         self.log = log
         self.time = time
         self.random = random
@@ -39,6 +43,7 @@ package struct Administration: Sendable {
                 "There is no installation in \(configuration.data); check \"data\" (NACRE_DATA) and --config, or run "
                     + "nacre admin migrate to make one.")
         }
+        defer { giveToOwner() }
         return try await ServerStores(configuration, try DataFolder(configuration.data), time: time, random: random)
     }
 
@@ -61,22 +66,20 @@ package struct Administration: Sendable {
             random: random, log: log)
     }
 
-    /// As root, gives the files of the data folder to whom the folder belongs, else the server cannot open them.
+    /// As root, gives what it has made in the data folder to whom the folder belongs, else the server cannot open it.
     func giveToOwner() {
-        let manager = FileManager.default
-        guard geteuid() == 0, let folder = try? manager.attributesOfItem(atPath: configuration.data),
-            let owner = folder[.ownerAccountID], let group = folder[.groupOwnerAccountID],
-            let names = try? manager.contentsOfDirectory(atPath: configuration.data)
-        else { return }
+        guard geteuid() == 0 else { return }
+        let folder = nacre_open(configuration.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard folder >= 0 else { return }
+        defer { nacre_close(folder) }
+        var found = stat()
+        guard nacre_describe(folder, &found) == 0, found.st_uid != 0 else { return }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: configuration.data)) ?? []
         let database = configuration.databaseFile.map { path in ["", "-wal", "-shm"].map { path + $0 } } ?? []
-        for path in names.map({ configuration.data + "/" + $0 }) + database {
-            // Plain files of one name only, and never through a link: the folder is somebody else's.
-            guard let found = try? manager.attributesOfItem(atPath: path),
-                // guard: owner-links
-                found[.type] as? FileAttributeType == .typeRegular, found[.referenceCount] as? Int == 1,
-                let owner = (owner as? NSNumber)?.uint32Value, let group = (group as? NSNumber)?.uint32Value
-            else { continue }
-            _ = lchown(path, owner, group)
+        for name in names + database.map({ URL(filePath: $0).path }) {
+            // The folder is somebody else's, who may put there what they like, while this goes on.
+            guard let file = FileView(in: folder, name), file.isOwn else { continue }
+            _ = file.give(to: found.st_uid, found.st_gid)
         }
     }
 
@@ -241,9 +244,9 @@ package struct Administration: Sendable {
 
     // MARK: Keys
 
-    /// Follows signing keys by new ones: the identity's, the provider's, or both where both are.
+    /// Follows signing keys by new ones: the identity's, those under session tokens, the provider's, or all there are.
     ///
-    /// `stolen` withdraws the provider's old keys at once: every token they signed is refused from then on.
+    /// `stolen` withdraws the old keys at once: every token they signed is refused from then on.
     /// - Throws: `admin.no_keys`.
     package func rotateKeys(_ kinds: [String], stolen: Bool = false) async throws -> JSONValue {
         _ = try await stores()
@@ -253,7 +256,7 @@ package struct Administration: Sendable {
             try await rotation.rotate()
             rotated.append(rotation.name)
         }
-        if let missing = kinds.first(where: { !rotated.contains($0) }) ?? (rotated.isEmpty ? "provider" : nil) {
+        if let missing = kinds.first(where: { !rotated.contains($0) }) ?? (rotated.isEmpty ? "identity" : nil) {
             throw NacreError(
                 "admin.no_keys",
                 "There are no keys called \(missing) to rotate so; there are: "

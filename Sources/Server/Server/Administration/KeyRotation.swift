@@ -13,8 +13,10 @@ extension Administration {
     /// What there is to rotate in this installation. Running servers see the new keys in the database.
     func rotations(stolen: Bool) async throws -> [KeyRotation] {
         let server = try await NacreServer(configuration, log: log, time: time, random: random)
-        // Identity tokens live for a minute and are read by the upstream alone: their key is always followed in good time.
-        var result = stolen ? [] : [KeyRotation(name: "identity") { try await server.rotateIdentityKey() }]
+        var result = [KeyRotation(name: "identity") { try await server.rotateIdentityKey(stolen: stolen) }]
+        if server.hasTokens {
+            result.append(KeyRotation(name: "tokens") { try await server.rotateTokenKeys(stolen: stolen) })
+        }
         if configuration.provider.enabled {
             result.append(KeyRotation(name: "provider") { try await server.rotateProviderKeys(stolen: stolen) })
         }

@@ -97,28 +97,24 @@ struct MeasuringBackend: DatabaseBackend {
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Result
     ) async throws -> Result {
-        metrics.transactions.add(1, name, "read")
-        do { return try await backend.read(body) } catch {
-            count(error)
-            throw error
-        }
+        try await counted("read") { try await backend.read(body) }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Result
     ) async throws -> Result {
-        metrics.transactions.add(1, name, "write")
-        do { return try await backend.write(body) } catch {
-            count(error)
-            throw error
-        }
+        try await counted("write") { try await backend.write(body) }
     }
 
     func exclusive<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Result
     ) async throws -> Result {
-        metrics.transactions.add(1, name, "write")
-        do { return try await backend.exclusive(body) } catch {
+        try await counted("write") { try await backend.exclusive(body) }
+    }
+
+    private func counted<Result>(_ kind: String, _ transaction: () async throws -> Result) async throws -> Result {
+        metrics.transactions.add(1, name, kind)
+        do { return try await transaction() } catch {
             count(error)
             throw error
         }

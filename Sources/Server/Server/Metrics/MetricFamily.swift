@@ -42,7 +42,9 @@ final class MetricFamily: Sendable {
     private func change(_ values: [String], _ body: (inout Series) -> Void) {
         precondition(values.count == labels.count, "\(name) takes the labels \(labels)")
         series.withLock { series in
-            let known = series[values] != nil || series.count < Self.maximumSeries  // guard: metric-series
+            // Every request comes by here several times: one look-up, most of the time.
+            if let place = series.index(forKey: values) { return body(&series.values[place]) }
+            let known = series.count < Self.maximumSeries  // guard: metric-series
             let key = known ? values : labels.map { _ in "other" }
             body(&series[key, default: Series(buckets: bounds.map { _ in 0 })])
         }

@@ -85,43 +85,51 @@ final class ServerMetrics: Sendable {
     /// All of it in the text format.
     var text: String { (families + process.read()).map(\.text).joined() }
 
-    /// Counts what the parts say in their log. Event names are stable, and this works whatever level is written.
-    func note(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
+    /// What an event of the log adds to: a family, and the label of the one.
+    private typealias Count = (family: any KeyPath<ServerMetrics, MetricFamily> & Sendable, label: String)
+
+    /// Events that count one. Event names are stable.
+    private static let single: [String: [Count]] = [
+        "sign_in.done": [(\.signIns, "done"), (\.sessionsBegun, "web")],
+        "sign_in.handed_off": [(\.signIns, "handed_off"), (\.handOffs, "issued")],
+        "sign_in.refused": [(\.signIns, "refused")],
+        "sign_in.failed": [(\.signIns, "failed")],
+        "sign_in.cannot_start": [(\.signIns, "cannot_start")],
+        "sign_in.unknown_state": [(\.signIns, "unknown")],
+        "exchange.done": [(\.handOffs, "exchanged"), (\.sessionsBegun, "app")],
+        "exchange.refused": [(\.handOffs, "refused")],
+        "sign_out.done": [(\.sessionsEnded, "sign_out")],
+        "session.revalidated": [(\.revalidations, "renewed")],
+        "session.not_revalidated": [(\.revalidations, "unreachable")],
+        "session.refused": [(\.revalidations, "refused"), (\.sessionsEnded, "refused")],
+        "session.other_person": [(\.sessionsEnded, "other_person")],
+        "session.refresh_reused": [(\.sessionsEnded, "reused")],
+        "login.done": [(\.logins, "done")],
+        "login.refused": [(\.logins, "refused")],
+        "login.throttled": [(\.logins, "throttled")],
+    ]
+
+    /// Events that say in a field how many sessions they ended, and the reason.
+    private static let ended: [String: (field: String, reason: String)] = [
+        "sign_out.backchannel": ("ended", "backchannel"),
+        "session.ended_by_person": ("ended", "by_person"), "sessions.ended_others": ("ended", "by_person"),
+        "sessions.ended_all": ("ended", "by_person"), "sessions.expired": ("count", "expired"),
+    ]
+
+    /// Counts what the parts say in their log, whatever level is written.
+    var observer: LogObserver {
+        let counted = Set(Self.single.keys).union(Self.ended.keys).union(["sign_out.begun"])
+        return LogObserver(from: .warning, and: counted) { [self] in note($0, $1, $2) }
+    }
+
+    private func note(_ level: LogRecord.Level, _ event: String, _ fields: KeyValuePairs<String, JSONValue>) {
         if level >= .warning { logRecords.add(1, level.name) }
-        func count(_ name: String) -> Double { Double(fields.first { $0.key == name }?.value.integer ?? 0) }
-        switch event {
-        case "sign_in.done":
-            signIns.add(1, "done")
-            sessionsBegun.add(1, "web")
-        case "sign_in.handed_off":
-            signIns.add(1, "handed_off")
-            handOffs.add(1, "issued")
-        case "sign_in.refused": signIns.add(1, "refused")
-        case "sign_in.failed": signIns.add(1, "failed")
-        case "sign_in.cannot_start": signIns.add(1, "cannot_start")
-        case "sign_in.unknown_state": signIns.add(1, "unknown")
-        case "exchange.done":
-            handOffs.add(1, "exchanged")
-            sessionsBegun.add(1, "app")
-        case "exchange.refused": handOffs.add(1, "refused")
-        case "sign_out.begun":
-            if fields.contains(where: { $0.key == "session" && !$0.value.isNull }) { sessionsEnded.add(1, "sign_out") }
-        case "sign_out.done": sessionsEnded.add(1, "sign_out")
-        case "sign_out.backchannel": sessionsEnded.add(count("ended"), "backchannel")
-        case "session.revalidated": revalidations.add(1, "renewed")
-        case "session.not_revalidated": revalidations.add(1, "unreachable")
-        case "session.refused":
-            revalidations.add(1, "refused")
-            sessionsEnded.add(1, "refused")
-        case "session.other_person": sessionsEnded.add(1, "other_person")
-        case "session.refresh_reused": sessionsEnded.add(1, "reused")
-        case "session.ended_by_person", "sessions.ended_others", "sessions.ended_all":
-            sessionsEnded.add(count("ended"), "by_person")
-        case "login.done": logins.add(1, "done")
-        case "login.refused": logins.add(1, "refused")
-        case "login.throttled": logins.add(1, "throttled")
-        case "sessions.expired": sessionsEnded.add(count("count"), "expired")
-        default: break
+        func value(_ name: String) -> JSONValue { fields.first { $0.key == name }?.value ?? .null }
+        for count in Self.single[event] ?? [] { self[keyPath: count.family].add(1, count.label) }
+        if let ending = Self.ended[event] {
+            sessionsEnded.add(Double(value(ending.field).integer ?? 0), ending.reason)
         }
+        // The first half of a sign-out ends a session only where there is one.
+        if event == "sign_out.begun", !value("session").isNull { sessionsEnded.add(1, "sign_out") }
     }
 }

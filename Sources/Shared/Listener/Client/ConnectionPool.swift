@@ -40,23 +40,24 @@ final class ConnectionPool: Sendable {
     /// Keeps a connection until it is wanted, too old, or left by the other side.
     func put(_ socket: LoopSocket, _ place: Place) {
         let now = Deadline.now
-        let surplus = entries.withLock { entries -> [LoopSocket] in
-            var kept = entries[place] ?? []
-            var surplus: [LoopSocket] = []
-            // The oldest stand in front.
-            while let first = kept.first, first.end <= now || kept.count >= limit {
-                surplus.append(first.socket)
-                kept.removeFirst()
-            }
-            kept.append(Entry(socket: socket, end: now.advanced(by: idle)))
-            entries[place] = kept
-            return surplus
-        }
+        let entry = Entry(socket: socket, end: now.advanced(by: idle))
+        let surplus = entries.withLock { Self.add(entry, to: &$0[place, default: []], limit: limit, now: now) }
         for socket in surplus { socket.closeNow() }
         socket.onPeerGone { [weak self, weak socket] _ in
             guard let self, let socket else { return }
             drop(socket, place)
         }
+    }
+
+    /// In place, since every exchange comes by here; the oldest stand in front. What has no room any more comes back.
+    private static func add(_ entry: Entry, to kept: inout [Entry], limit: Int, now: Deadline) -> [LoopSocket] {
+        var surplus: [LoopSocket] = []
+        while let first = kept.first, first.end <= now || kept.count >= limit {
+            surplus.append(first.socket)
+            kept.removeFirst()
+        }
+        kept.append(entry)
+        return surplus
     }
 
     private func drop(_ socket: LoopSocket, _ place: Place) {

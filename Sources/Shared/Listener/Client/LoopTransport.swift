@@ -209,10 +209,9 @@ package final class LoopTransport: HTTPTransport {
                 await DuplexCopy.bothWays(client, upstream)
             }
         }
-        let type = head.fields["Content-Type"]?.lowercased() ?? ""
         let exchange = UpstreamExchange(
             head, input: input, socket: socket, upload: upload,
-            stall: type.hasPrefix("text/event-stream") ? nil : configuration.stall,
+            stall: head.fields.mediaType == "text/event-stream" ? nil : configuration.stall,
             giveBack: { [pool, kept = configuration.kept] socket in
                 if kept > 0 { pool.put(socket, place) } else { socket.closeNow() }
             })

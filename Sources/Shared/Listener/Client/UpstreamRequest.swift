@@ -5,11 +5,6 @@ import NacreHTTP
 
 /// The bytes of a request's head on its way to an upstream.
 enum UpstreamRequest {
-    /// What follows from the message itself, so that fields of these names do not count.
-    private static let ours: Set<String> = [
-        "host", "content-length", "transfer-encoding", "connection", "keep-alive",
-    ]
-
     /// Whether it asks for another protocol; only what is named so may be answered 101.
     static func isUpgrade(_ request: HTTPRequest) -> Bool { request.fields["Upgrade"] != nil }
 
@@ -28,7 +23,9 @@ enum UpstreamRequest {
         out += request.target.utf8
         out += " HTTP/1.1\r\n".utf8
         try append(&out, "Host", request.fields["Host"] ?? request.authority)
-        for field in request.fields.fields where !ours.contains(field.name.lowercased()) {
+        for field in request.fields.fields {
+            // What follows from the message itself: fields of these names do not count.
+            if FramingNames.contains(field.name) || equalNames(field.name, "host") { continue }
             try append(&out, field.name, field.value)
         }
         if isUpgrade(request) { try append(&out, "Connection", "Upgrade") }
@@ -52,9 +49,6 @@ enum UpstreamRequest {
         let isSafe =
             !name.isEmpty && name.utf8.allSatisfy(ByteClass.isToken) && value.utf8.allSatisfy(ByteClass.isFieldValue)
         guard isSafe else { throw splitting }  // guard: upstream-request-splitting
-        out += name.utf8
-        out += [ByteClass.colon, ByteClass.space]
-        out += value.utf8
-        out += [ByteClass.carriageReturn, ByteClass.lineFeed]
+        FieldLine.append(name, value, to: &out)
     }
 }

@@ -169,8 +169,9 @@ package final class EventLoop: TaskExecutor, Sendable {
     private func run() {
         nacre_block_signals()
         var events = [nacre_event](repeating: nacre_event(), count: 128)
+        var jobs: [UnownedJob] = []
         while true {
-            runJobs()
+            runJobs(&jobs)
             guard let timeout = prepareToSleep() else { break }
             let count = nacre_epoll_wait(poll, &events, 128, timeout)
             state.withLock { $0.asleepUntil = nil }
@@ -186,12 +187,11 @@ package final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// One batch: jobs that enqueue more jobs do not starve the sockets.
-    private func runJobs() {
-        let batch = state.withLock { state in
-            defer { state.jobs = [] }
-            return state.jobs
-        }
+    private func runJobs(_ batch: inout [UnownedJob]) {
+        state.withLock { swap(&$0.jobs, &batch) }
         for job in batch { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        // The room stays for the next batch but one.
+        batch.removeAll(keepingCapacity: true)
     }
 
     /// The time to sleep in milliseconds, or nil when the thread is to end.

@@ -8,17 +8,12 @@ enum ByteClass {
     static let tab: UInt8 = 9
     static let colon: UInt8 = 58
 
-    private static let tokens: [Bool] = table(
-        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-
-    private static func table(_ members: String) -> [Bool] {
-        var result = [Bool](repeating: false, count: 256)
-        for byte in members.utf8 { result[Int(byte)] = true }
-        return result
+    /// `tchar`: what names and methods are made of. Two words with a bit for each sign: every byte of every name comes by
+    /// here.
+    static func isToken(_ byte: UInt8) -> Bool {
+        let members: UInt64 = byte < 64 ? 0x3FF6CFA00000000 : 0x57FFFFFFC7FFFFFE
+        return byte < 128 && members >> UInt64(byte & 63) & 1 == 1
     }
-
-    /// `tchar`: what names and methods are made of.
-    static func isToken(_ byte: UInt8) -> Bool { tokens[Int(byte)] }
 
     /// What a field value may hold: tab, space, visible ASCII, and bytes above it.
     static func isFieldValue(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 127) }

@@ -91,8 +91,8 @@ extension BodyFraming {
                 throw Refusal(400, "The request has two Transfer-Encoding fields.")
             }
             guard equalNames(codings[0], "chunked") else {  // guard: listener-te-other
-                let last = codings[0].split(separator: ",").last?.trimmingSpaces() ?? ""
-                if codings[0].contains(","), !equalNames(last, "chunked") {
+                let last = codings[0].parts(at: ",").last?.trimmingSpaces() ?? ""
+                if codings[0].utf8.contains(UInt8(ascii: ",")), !equalNames(last, "chunked") {
                     throw Refusal(400, "The last transfer coding is not chunked.")
                 }
                 throw Refusal(501, "The only transfer coding known here is chunked.")

@@ -181,7 +181,8 @@ final class Connection: Sendable {
     private func answer(_ head: RequestHead, _ input: ByteQueue) async throws -> ByteQueue? {
         let body = RequestBody(
             head, input: input, socket: socket, limits: service.configuration.parsing,
-            stall: service.configuration.bodyStall, ended: { [weak self] in self?.bodyEnded() })
+            stall: service.configuration.bodyStall, pace: service.configuration.bodyPace,
+            ended: { [weak self] in self?.bodyEnded() })
         _ = enter(.handling(bodyPending: head.framing != .none))
         if head.framing == .none, socket.peerHasEnded { cancel() }
         let response = try await respond(to: head, body)
@@ -206,7 +207,7 @@ final class Connection: Sendable {
             method: head.method, scheme: isTLS ? "https" : "http", authority: head.authority, target: head.target,
             fields: head.fields, body: body.value(head.framing))
         var context = RequestContext(id: service.nextRequestID(), clientAddress: clientAddress)
-        context[ConnectionAttributes.self] = attributes
+        if let attributes { context[ConnectionAttributes.self] = attributes }
         do {
             let response = try await service.responder.respond(to: request, context: context)
             guard response.status.rawValue >= 200 || response.upgrade != nil else {
@@ -230,7 +231,9 @@ final class Connection: Sendable {
             !head.wantsKeepAlive || isDraining || response.fields.tokens("Connection").contains("close")
             || ResponseFraming(response, to: head) == .untilClose || body.owesContinue
         let connection = closes ? "close" : head.minorVersion == 0 ? "keep-alive" : nil
-        let writer = ResponseWriter(socket: socket, stall: service.configuration.writeStall, date: service.date)
+        let writer = ResponseWriter(
+            socket: socket, stall: service.configuration.writeStall, pace: service.configuration.bodyPace,
+            date: service.date)
         do {
             try await writer.write(response, to: head, connection: connection)
         } catch let error as NacreError where error.code == "http.bad_field" {
@@ -238,6 +241,7 @@ final class Connection: Sendable {
             try await writer.write(failure, to: head, connection: connection)
         } catch {
             service.log.info("response.aborted", ["why": .string("\(error)")])
+            socket.breakNow()  // guard: listener-broken-answer
             throw error
         }
         let rest = await body.reclaim()

@@ -111,10 +111,9 @@ public final class HTTPListener: Sendable {
         _ descriptor: Int32, peer: SocketAddress?, tls: TLSServerIdentity?, loops: EventLoops, service: Service,
         attributes: ConnectionAttributes? = nil
     ) {
-        guard service.hasRoom else {
-            refuse(descriptor, isTLS: tls != nil)
-            service.log.warning("listener.full", ["limit": .integer(Int64(service.configuration.connections))])
-            return
+        if let fullness = service.fullness(for: peer) {
+            refuse(descriptor, isTLS: tls != nil, fullness)
+            return service.sayFull(fullness)
         }
         do {
             let socket = try LoopSocket(owning: descriptor, peer: peer, loop: loops.next(), tls: tls?.context)
@@ -125,11 +124,11 @@ public final class HTTPListener: Sendable {
     }
 
     /// One try, since nothing may wait here; a TLS client sees only the end.
-    private static func refuse(_ descriptor: Int32, isTLS: Bool) {
+    private static func refuse(_ descriptor: Int32, isTLS: Bool, _ fullness: Service.Fullness) {
         if !isTLS {
+            let status = fullness == .client ? "429 Too Many Requests" : "503 Service Unavailable"
             let answer = Array(
-                "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
-                    .utf8)
+                "HTTP/1.1 \(status)\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n".utf8)
             _ = nacre_send(descriptor, answer, answer.count)
         }
         nacre_close(descriptor)

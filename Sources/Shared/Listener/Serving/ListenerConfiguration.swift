@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 public import NacreCore
+public import NacreRouting
 
 /// Where a listener listens and what a client may cost.
 public struct ListenerConfiguration: Sendable {
@@ -26,8 +27,16 @@ public struct ListenerConfiguration: Sendable {
     public var bodyStall: Duration = .seconds(60)
     /// How long a client may refuse to take bytes of a response. Default 60 s.
     public var writeStall: Duration = .seconds(60)
+    /// The least at which bodies must move, either way: a request that does not is answered 408 and closed, a response cut
+    /// off. Event streams and upgraded connections may be silent. Default none.
+    public var bodyPace: BodyPace?
     /// Connections at once; one more is answered 503 and closed. Default 8192.
     public var connections = 8192
+    /// Connections at once from one client network (an IPv4 address, 64 bits of an IPv6 address); one more is answered 429 and
+    /// closed. Default none.
+    public var connectionsPerClient: Int?
+    /// Proxies: behind their addresses stand many clients, so that `connectionsPerClient` does not count them.
+    public var trustedProxies: [AddressRange] = []
     /// The clock of the Date field and of the grace at stopping.
     public var time: any TimeSource = SystemTime()
 

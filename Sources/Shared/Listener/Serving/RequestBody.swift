@@ -29,6 +29,7 @@ final class RequestBody: Sendable {
 
     private let socket: LoopSocket
     private let stall: Duration
+    private let meter: PaceMeter?
     private let state: Mutex<State>
     private let ended: @Sendable () -> Void
 
@@ -40,10 +41,11 @@ final class RequestBody: Sendable {
     /// - Parameter ended: called once when the last byte has been taken.
     init(
         _ head: RequestHead, input: ByteQueue, socket: LoopSocket, limits: ParsingLimits, stall: Duration,
-        ended: @escaping @Sendable () -> Void
+        pace: BodyPace? = nil, ended: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
         self.stall = stall
+        meter = head.framing == .none ? nil : PaceMeter(pace)
         self.ended = ended
         let left: Left =
             switch head.framing {
@@ -91,7 +93,7 @@ final class RequestBody: Sendable {
                 return nil
             case .receive(let limit, let sendContinue):
                 if sendContinue { try await socket.write(Self.proceed, stall: stall, cancellable: true) }
-                try await receive(limit, until: end ?? .after(stall))
+                try await receive(limit, until: end)
             }
         }
     }
@@ -136,9 +138,14 @@ final class RequestBody: Sendable {
         return .receive(limit: limit, sendContinue: state.continuePending)
     }
 
-    private func receive(_ limit: Int, until deadline: Deadline) async throws {
+    private func receive(_ limit: Int, until end: Deadline?) async throws {
+        let start = Deadline.now
+        let deadline = end ?? meter?.deadline(start, stall: stall) ?? start.advanced(by: stall)
         do {
-            guard let bytes = try await socket.read(upTo: limit, until: deadline) else {
+            let bytes = try await socket.read(upTo: limit, until: deadline)
+            meter?.waited(since: start)
+            meter?.moved(bytes?.count ?? 0)
+            guard let bytes else {
                 throw NacreError("http.body_incomplete", "The client left before the request body was whole.")
             }
             state.withLock { $0.input.append(bytes) }

@@ -30,9 +30,6 @@ struct ResponseHead {
     let connection: String?
     let date: DateField
 
-    /// Fields that follow from the body and the connection, so that a handler's own do not count.
-    private static let ours: Set<String> = ["connection", "keep-alive", "transfer-encoding", "content-length"]
-
     /// The bytes.
     ///
     /// - Throws: `http.bad_field` for a field that would change the meaning of the message (response splitting).
@@ -45,9 +42,9 @@ struct ResponseHead {
         out += Self.newLine
         var hasDate = false
         for field in response.fields.fields {
-            let name = field.name.lowercased()
-            if Self.ours.contains(name) { continue }
-            if name == "date" { hasDate = true }
+            // They follow from the body and the connection: a handler's own do not count.
+            if FramingNames.contains(field.name) { continue }
+            if equalNames(field.name, "date") { hasDate = true }
             try Self.append(&out, field.name, field.value)
         }
         if !hasDate { try Self.append(&out, "Date", date.value) }
@@ -81,9 +78,6 @@ struct ResponseHead {
         guard isSafe else {  // guard: listener-response-splitting
             throw NacreError("http.bad_field", "A response field holds a control character; encode its value.")
         }
-        out += name.utf8
-        out += [58, 32]
-        out += value.utf8
-        out += newLine
+        FieldLine.append(name, value, to: &out)
     }
 }

@@ -8,7 +8,15 @@ import NacreHTTP
 struct ResponseWriter {
     let socket: LoopSocket
     let stall: Duration
+    let meter: PaceMeter?
     let date: DateField
+
+    init(socket: LoopSocket, stall: Duration, pace: BodyPace? = nil, date: DateField) {
+        self.socket = socket
+        self.stall = stall
+        meter = PaceMeter(pace)
+        self.date = date
+    }
 
     /// Bodies up to this size travel in one piece with their head.
     private static let inlineLimit = 65_536
@@ -75,6 +83,6 @@ struct ResponseWriter {
     }
 
     private func send(_ bytes: [UInt8]) async throws {
-        try await socket.write(bytes, stall: stall, cancellable: false)
+        try await socket.write(bytes, stall: stall, meter: meter, cancellable: false)
     }
 }

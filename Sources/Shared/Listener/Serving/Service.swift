@@ -9,6 +9,10 @@ import Synchronization
 final class Service: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
+        /// How many each client network has.
+        var networks: [[UInt8]: Int] = [:]
+        /// When one too many was last written down.
+        var saidAt: Deadline?
         var draining = false
         var empty: CheckedContinuation<Void, Never>?
     }
@@ -56,32 +60,77 @@ final class Service: Sendable {
 
     // MARK: Connections
 
-    /// Whether one more fits.
-    var hasRoom: Bool {
-        state.withLock { state in
-            state.connections.count < configuration.connections  // guard: listener-connection-limit
+    /// Why one more connection does not fit.
+    enum Fullness: Sendable {
+        case everybody, client
+    }
+
+    /// Whether one more fits from there; nil when it does.
+    func fullness(for peer: SocketAddress?) -> Fullness? {
+        let network = network(of: peer)
+        return state.withLock { state in
+            // guard: listener-connection-limit
+            guard state.connections.count < configuration.connections else { return .everybody }
+            guard let network, let limit = configuration.connectionsPerClient else { return nil }
+            return state.networks[network, default: 0] < limit ? nil : .client  // guard: listener-client-limit
+        }
+    }
+
+    /// Whom a connection is counted for; nil for nobody.
+    private func network(of peer: SocketAddress?) -> [UInt8]? {
+        guard configuration.connectionsPerClient != nil, let octets = peer?.octets, !octets.isEmpty else { return nil }
+        let isProxy = configuration.trustedProxies.contains { $0.contains(octets: octets) }
+        if isProxy { return nil }  // guard: listener-client-proxy
+        return Self.network(of: octets)
+    }
+
+    /// An IPv4 address is counted by itself, an IPv6 address by its network: one household has so many.
+    static func network(of octets: [UInt8]) -> [UInt8] {
+        Array(octets.prefix(octets.count == 4 ? 4 : 8))  // guard: listener-client-network
+    }
+
+    /// Writes one too many down, but not each of a flood.
+    func sayFull(_ fullness: Fullness) {
+        let now = Deadline.now
+        let isDue = state.withLock { state in
+            if let said = state.saidAt, now < said.advanced(by: .seconds(10)) { return false }
+            state.saidAt = now
+            return true
+        }
+        guard isDue else { return }
+        switch fullness {
+        case .everybody: log.warning("listener.full", ["limit": .integer(Int64(configuration.connections))])
+        case .client:
+            log.warning(
+                "listener.client_full", ["limit": .integer(Int64(configuration.connectionsPerClient ?? 0))])
         }
     }
 
     /// Runs a connection on its socket's loop.
     func take(_ socket: LoopSocket, isTLS: Bool, attributes: ConnectionAttributes?) {
         let connection = Connection(socket: socket, isTLS: isTLS, attributes: attributes, service: self)
+        let network = network(of: socket.peer)
         let taken = state.withLock { state in
             guard !state.draining else { return false }
             state.connections[ObjectIdentifier(connection)] = connection
+            if let network { state.networks[network, default: 0] += 1 }
             return true
         }
         guard taken else { return socket.closeNow() }
         let task = socket.loop.spawn {
             await connection.run()
-            self.forget(connection)
+            self.forget(connection, network)
         }
         connection.attach(task)
     }
 
-    private func forget(_ connection: Connection) {
+    private func forget(_ connection: Connection, _ network: [UInt8]?) {
         let empty = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = nil
+            if let network {
+                let left = state.networks[network, default: 1] - 1
+                state.networks[network] = left > 0 ? left : nil
+            }
             return state.connections.isEmpty ? state.empty.take() : nil
         }
         empty?.resume()

@@ -129,13 +129,19 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
         try await write(bytes, stall: .seconds(3600 * 24), cancellable: true)
     }
 
-    /// Sends all bytes; fails when none could be sent for `stall`.
-    func write(_ bytes: [UInt8], stall: Duration, cancellable: Bool) async throws {
+    /// Sends all bytes; fails when none could be sent for `stall`, or when they go more slowly than `meter` allows.
+    func write(_ bytes: [UInt8], stall: Duration, meter: PaceMeter? = nil, cancellable: Bool) async throws {
         var sent = 0
         while sent < bytes.count {
             switch try state.withLock({ state throws(NacreError) in try send(&state, bytes, from: sent) }) {
-            case .sent(let count): sent += count
-            case .wait(let side): try await waitToWrite(side, until: .after(stall), cancellable: cancellable)
+            case .sent(let count):
+                sent += count
+                meter?.moved(count)
+            case .wait(let side):
+                let start = Deadline.now
+                let end = meter?.deadline(start, stall: stall) ?? start.advanced(by: stall)
+                try await waitToWrite(side, until: end, cancellable: cancellable)
+                meter?.waited(since: start)
             }
         }
     }
@@ -160,6 +166,17 @@ package final class LoopSocket: DuplexStream, EventTarget, Sendable {
     package func closeNow() {
         let (waiters, _) = release(close: true)
         for waiter in waiters { waiter.continuation.resume(returning: .closed) }
+    }
+
+    /// Closes it so that the other end sees it break: half an answer is then not taken for the whole, as some clients do
+    /// where a chunked body simply ends.
+    package func breakNow() {
+        state.withLock { state in
+            guard state.descriptor >= 0 else { return }
+            state.broken = true
+            nacre_reset_on_close(state.descriptor)
+        }
+        closeNow()
     }
 
     /// Gives the descriptor away (to a listener that adopts it); this object is closed afterwards.

@@ -1,7 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
-// The account menu, the keyboard help, signing out.
+// The account menu, the version line, signing out.
 
-import { fill, h, icon } from "../shared/dom.js";
+import { h, icon } from "../shared/dom.js";
 import { openSheet } from "../shared/elements.js";
 import { chooseLanguage, i18n, m, t } from "./i18n.js";
 import { languageNames, languages } from "./strings.js";
@@ -56,8 +56,8 @@ export function accountName(profile) {
   return profile?.name || profile?.email || t("account.unknown");
 }
 
-/** Opens the account menu; resolves to "help", "signOut" or nothing. */
-export function openAccountMenu({ session, toaster, returnTo }) {
+/** Opens the account menu; resolves to "help", "import", "signOut" or nothing. */
+export function openAccountMenu({ session, toaster, newMail, returnTo }) {
   const { profile, server, keptIn } = session.current;
   const note = session.native && keptIn === "memory" ? "account.memory" : session.native && keptIn === "passphrase" ? "account.passphrase" : null;
   return openSheet({
@@ -71,6 +71,9 @@ export function openAccountMenu({ session, toaster, returnTo }) {
           server === "unreachable" && h("p", { class: "account-offline" }, icon("offline"), h("span", null, m("account.cached"))))),
       note && h("p", { class: "account-note" }, icon("info"), h("span", null, m(note))),
       h("div", { class: "menu-row" }, icon("globe"), h("span", { class: "grow" }, m("app.language")), languageSwitch()),
+      newMail?.row(),
+      h("button", { class: "menu-row", type: "button", on: { click: () => close("import") } },
+        icon("import"), h("span", { class: "grow" }, m("import.open"))),
       h("button", { class: "menu-row", type: "button", on: { click: () => close("help") } },
         icon("keyboard"), h("span", { class: "grow" }, m("account.help")), h("kbd", { "aria-hidden": "true" }, "?")),
       h("button", { class: "menu-row", type: "button", on: { click: () => close("signOut") } },
@@ -95,26 +98,4 @@ export async function confirmSignOut({ session, returnTo }) {
     ],
   });
   return answer === true;
-}
-
-export function openHelp({ returnTo } = {}) {
-  const keys = (...names) => names.map((name, at) => [at > 0 && h("span", { class: "muted" }, " ", m("help.or"), " "), h("kbd", null, name)]);
-  const line = (what, ...names) => h("div", { class: "help-line" }, h("dt", null, m(what)), h("dd", null, keys(...names)));
-  return openSheet({
-    labelledBy: "help-title", className: "help", returnTo,
-    build: (close) => [
-      h("div", { class: "sheet-head" },
-        h("h2", { id: "help-title" }, m("help.title")),
-        h("button", { class: "icon-button", type: "button", "aria-label": m("app.close"), on: { click: () => close() } }, icon("close"))),
-      h("h3", null, m("help.move")),
-      h("dl", null,
-        line("help.next", "↓", "j"), line("help.previous", "↑", "k"), line("help.open", m("help.enter")),
-        h("div", { class: "help-line" }, h("dt", null, m("help.folders")),
-          h("dd", null, h("kbd", null, "1"), h("span", { class: "muted" }, " ", m("help.to"), " "), h("kbd", null, "4")))),
-      h("h3", null, m("help.act")),
-      h("dl", null, line("thread.archive", "e"), line("thread.star", "s"), line("thread.unread", "u"), line("thread.trash", "#")),
-      h("h3", null, m("help.other")),
-      h("dl", null, line("help.search", "/"), line("help.close", m("help.escape")), line("help.help", "?")),
-    ],
-  });
 }

@@ -13,6 +13,12 @@ export class ApiError extends Error {
   }
 }
 
+/** What an answer that is none means. 502 to 504 come from something in front of the server: for the person it is not there. */
+export function failure(status, body) {
+  const kind = status === 401 ? "expired" : status === 404 ? "gone" : status >= 502 && status <= 504 ? "offline" : "refused";
+  return new ApiError(kind, { status, code: body?.code, message: body?.message });
+}
+
 export class Api {
   #csrf = null;
 
@@ -46,13 +52,64 @@ export class Api {
     return this.#call(`threads/${encodeURIComponent(id)}/`, { signal });
   }
 
+  /** Where a whole message is saved from, as an `.eml` file. */
+  source(id) {
+    return new URL(`${this.base}messages/${encodeURIComponent(id)}/source/`, document.baseURI).href;
+  }
+
+  /** Where a part is saved from, whatever its kind: `<a download>` alone does not hold for another origin. */
+  download(id) {
+    return `${this.blob(id)}?download=1`;
+  }
+
+  /** Folder under which the server fetches a message's remote images once the person has asked for them (NB-12: `api.media`). */
+  remoteImages(message) {
+    return new URL(`${this.base}remote-image/${encodeURIComponent(message)}/`, document.baseURI).href;
+  }
+
+  allowRemoteImages = (message) => this.#call(`messages/${encodeURIComponent(message)}/remote-images/`, { method: "POST", json: { allow: true } });
+  contacts = (q, signal) => this.#call(`contacts/?${new URLSearchParams({ q })}`, { signal });
+  attachedMessage = (id, signal) => this.#call(`blob/${encodeURIComponent(id)}/message/`, { signal });
+
+  draft = (id, signal) => this.#call(`drafts/${id}/`, { signal });
+  saveDraft = (id, draft, keepalive = false) => this.#call(`drafts/${id}/`, { method: "PUT", json: draft, keepalive });
+  discardDraft = (id) => this.#call(`drafts/${id}/`, { method: "DELETE" });
+  sendDraft = (id) => this.#call(`drafts/${id}/send/`, { method: "POST" });
+  detach = (draft, id) => this.#call(`drafts/${draft}/attachments/${encodeURIComponent(id)}/`, { method: "DELETE" });
+
+  /** One message of an archive; `source` is its bytes. */
+  bring(source, mailbox, signal) {
+    return this.#call(`imports/?${new URLSearchParams({ mailbox })}`, { method: "POST", body: source, type: "message/rfc822", signal, patience: 120_000 });
+  }
+
+  /** A part's bytes, or the first `limit` of them, as a Blob. */
+  async bytes(id, { signal, limit } = {}) {
+    const headers = limit ? { Range: `bytes=0-${limit - 1}` } : {};
+    let response;
+    try {
+      response = await fetch(this.blob(id), { headers, signal });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new ApiError("offline", { message: String(error) });
+    }
+    if (!response.ok) throw failure(response.status, await response.json().catch(() => null));
+    return response.blob();
+  }
+
+  /** What an upload needs beside its bytes; `upload.js` sends it, since only XMLHttpRequest tells how far it is. */
+  async uploadTarget(draft, file) {
+    const headers = { "X-File-Name": encodeURIComponent(file.name), "Content-Type": file.type || "application/octet-stream", Accept: "application/json" };
+    if (!this.native) headers["X-CSRFToken"] = await this.#token();
+    return { url: `${this.base}drafts/${draft}/attachments/`, headers };
+  }
+
   flags(id, flags) {
     return this.#call(`threads/${encodeURIComponent(id)}/flags/`, { method: "POST", json: flags });
   }
 
-  async #call(path, { method = "GET", json, signal } = {}) {
+  async #call(path, { method = "GET", json, body, type = "application/json", signal, keepalive, patience = 20_000 } = {}) {
     const headers = { Accept: "application/json" };
-    if (json !== undefined) headers["Content-Type"] = "application/json";
+    if (json !== undefined || body !== undefined) headers["Content-Type"] = type;
     if (method !== "GET" && !this.native) headers["X-CSRFToken"] = await this.#token();
     const began = performance.now();
     let response;
@@ -60,26 +117,25 @@ export class Api {
       response = await fetch(this.base + path, {
         method,
         headers,
-        body: json === undefined ? undefined : JSON.stringify(json),
-        signal: signal ? AbortSignal.any([signal, AbortSignal.timeout(20_000)]) : AbortSignal.timeout(20_000),
+        body: json === undefined ? body : JSON.stringify(json),
+        keepalive,
+        signal: signal ? AbortSignal.any([signal, AbortSignal.timeout(patience)]) : AbortSignal.timeout(patience),
       });
     } catch (error) {
       if (signal?.aborted) throw error;
       this.onAnswer("offline", began);
       throw new ApiError("offline", { message: String(error) });
     }
-    const body = await response.json().catch(() => null);
-    if (response.ok && body !== null) {
+    const answer = await response.json().catch(() => null);
+    if (response.ok && answer !== null) {
       this.onAnswer("ok", began);
-      return body;
+      return answer;
     }
-    // 502 to 504 come from something in front of the server: for the person it is not there.
-    const kind =
-      response.status === 401 ? "expired" : response.status === 404 ? "gone" : response.status >= 502 && response.status <= 504 ? "offline" : "refused";
-    if (kind === "refused" && response.status === 403) this.#csrf = null;
+    const error = failure(response.status, answer);
+    if (error.kind === "refused" && response.status === 403) this.#csrf = null;
     // One address behind a broken proxy does not mean that the server is gone: the view says it, not the whole page.
-    if (kind !== "offline") this.onAnswer(kind, began);
-    throw new ApiError(kind, { status: response.status, code: body?.code, message: body?.message });
+    if (error.kind !== "offline") this.onAnswer(error.kind, began);
+    throw error;
   }
 
   async #token() {

@@ -3,10 +3,14 @@
 
 import { add, afterPatience, fill, h, icon } from "../shared/dom.js";
 import "../shared/elements.js";
-import { confirmSignOut, openAccountMenu, openHelp } from "./account.js";
+import { confirmSignOut, openAccountMenu } from "./account.js";
 import { Api } from "./api.js";
+import { forgetKeptDrafts } from "./draft.js";
+import { openHelp } from "./help.js";
 import { i18n, m, settleLanguage, t } from "./i18n.js";
+import { openImport } from "./import-view.js";
 import { MailApp } from "./mail-app.js";
+import { NewMail } from "./new-mail.js";
 import { screenCard, screenFoot, screenFor, screenTitle } from "./screens.js";
 import { BrowserSession, NativeSession } from "./session.js";
 
@@ -46,7 +50,10 @@ class App {
     // After signing out, or for somebody else, nothing of the earlier account stays on the page.
     const over = snapshot.state === "signedOut" && !["session_expired", "session_revoked", "failed", "cancelled"].includes(snapshot.reason);
     if (this.#mail && (changed || over)) this.#dropMail();
-    if (kind === null) this.#showMail(snapshot);
+    if (over || changed) forgetKeptDrafts();
+    // Signed in, but not yet known as whom: the mail behind may be somebody else's, so it stays behind.
+    if (kind === null && this.#mail && this.#owner && !snapshot.profile) this.#showScreen("unknown", snapshot);
+    else if (kind === null) this.#showMail(snapshot);
     else this.#showScreen(kind, snapshot);
     this.#showBanners(snapshot);
     this.#followServer(kind === null ? snapshot.server : "unknown");
@@ -83,12 +90,13 @@ class App {
       const session = this.session;
       this.#mail = new MailApp({
         api: this.api, session, toaster: this.toaster,
-        dialogs: { openAccount: (returnTo) => this.#account(returnTo), openHelp: () => openHelp() },
+        dialogs: { openAccount: (returnTo) => this.#account(returnTo), openHelp: () => openHelp({ toaster: this.toaster }), openImport: (returnTo) => this.#import(returnTo) },
       });
       this.root.append(this.#mail.element);
       this.#mail.showAccount();
       this.#mail.store.loadFolders();
       this.#mail.follow();
+      this.newMail ??= new NewMail({ api: this.api, session, onNew: () => this.#mail?.refresh() });
       return;
     }
     this.#mail.showAccount();
@@ -169,9 +177,17 @@ class App {
   }
 
   async #account(returnTo) {
-    const choice = await openAccountMenu({ session: this.session, toaster: this.toaster, returnTo });
-    if (choice === "help") openHelp({ returnTo });
+    const choice = await openAccountMenu({ session: this.session, toaster: this.toaster, newMail: this.newMail, returnTo });
+    if (choice === "help") openHelp({ returnTo, toaster: this.toaster });
+    if (choice === "import") this.#import(returnTo);
     if (choice === "signOut" && (await confirmSignOut({ session: this.session, returnTo }))) this.signOut();
+  }
+
+  async #import(returnTo) {
+    const result = await openImport({ api: this.api, returnTo });
+    if (!result) return;
+    this.#mail?.refresh();
+    if (result.show) this.#mail?.goFolder(result.show);
   }
 
   async signOut() {
@@ -184,6 +200,9 @@ class App {
     }
   }
 }
+
+// A file dropped beside its place would take the page's place.
+for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
 const toaster = h("nc-toaster");
 const alarm = h("div", { class: "hidden-text", role: "alert", "aria-live": "assertive" });

@@ -3,6 +3,7 @@
 // because the server says how many there are.
 
 import { afterPatience, fill, h, icon } from "../shared/dom.js";
+import { highlighted } from "./highlight.js";
 import { i18n, m, t } from "./i18n.js";
 import { stateCard } from "./state-card.js";
 
@@ -18,7 +19,7 @@ export class ListView {
   #last = null;
   current = 0; // the row the keyboard is on
 
-  /** `act`: open(id), flag(id, change), clearSearch(), retry(), href(id), profile(). */
+  /** `act`: open(item), flag(id, change), clearSearch(), retry(), href(id), profile(). */
   constructor(store, act) {
     this.#store = store;
     this.#act = act;
@@ -94,7 +95,7 @@ export class ListView {
         action: { label: m("empty.search.clear"), run: () => this.#act.clearSearch() },
       }));
     } else if (list.status === "ready") {
-      const picture = { inbox: "check", starred: "star", archive: "archive", trash: "trash" }[list.mailbox];
+      const picture = { inbox: "check", starred: "star", drafts: "pen", sent: "send", archive: "archive", trash: "trash" }[list.mailbox];
       fill(this.state, stateCard({ picture, title: m(`empty.${list.mailbox}`), text: m(`empty.${list.mailbox}.text`) }));
     }
   }
@@ -169,30 +170,31 @@ export class ListView {
       h("span", { class: "dot", "aria-hidden": "true" }),
       h("nc-avatar", { name: sender.name ?? "", email: sender.email ?? "" }),
       h("a", {
-        class: "row-link", href: this.#act.href(item.id), tabindex: index === this.current ? "0" : "-1",
+        class: "row-link", href: this.#act.href(item), tabindex: index === this.current ? "0" : "-1",
         "aria-current": selected ? "true" : undefined, data: { part: "link" },
         on: {
           click: (event) => {
             if (event.metaKey || event.ctrlKey || event.shiftKey) return;
             event.preventDefault();
             this.current = index;
-            this.#act.open(item.id);
+            this.#act.open(item);
           },
           focus: () => this.#rove(index),
         },
       },
         item.unread && h("span", { class: "hidden-text" }, `${t("list.unread")}. `),
         h("span", { class: "row-from one-line" },
-          names.length === 0 ? t("list.nosender") : names.map((name, at) => [at > 0 && ", ", h("bdi", null, name)]),
+          list.mailbox === "drafts" && h("span", { class: "draft-mark" }, `${t("list.draft")} `),
+          names.length === 0 ? t(list.mailbox === "drafts" ? "list.nobody" : "list.nosender") : names.map((name, at) => [at > 0 && ", ", h("bdi", null, name)]),
           item.count > 1 && h("span", { class: "count", title: t("list.count", { n: item.count }) },
             h("span", { "aria-hidden": "true" }, i18n.number(item.count)),
             h("span", { class: "hidden-text" }, `, ${t("list.count", { n: item.count })}`))),
         h("time", { class: "row-when", datetime: item.last_at }, i18n.when(date)),
-        h("span", { class: "row-subject one-line", dir: "auto" }, item.subject || t("list.nosubject")),
-        h("span", { class: "row-snippet one-line", dir: "auto" }, item.snippet),
+        h("span", { class: "row-subject one-line", dir: "auto" }, highlighted(item.subject, list.q) || t("list.nosubject")),
+        h("span", { class: "row-snippet one-line", dir: "auto" }, highlighted(item.snippet, list.q)),
       ),
       item.has_attachments && h("span", { class: "row-clip", title: t("list.attachments") }, icon("clip"), h("span", { class: "hidden-text" }, t("list.attachments"))),
-      action("star", item.starred ? "star-full" : "star", "thread.star", () => this.#act.flag(item.id, { starred: !item.starred }), {
+      list.mailbox !== "drafts" && action("star", item.starred ? "star-full" : "star", "thread.star", () => this.#act.flag(item.id, { starred: !item.starred }), {
         class: "icon-button row-star", "aria-pressed": String(item.starred),
       }),
     );
@@ -200,12 +202,12 @@ export class ListView {
     const more = () => {
       row.querySelector("time").title = i18n.date(date, { dateStyle: "full", timeStyle: "short" });
       row.append(h("span", { class: "row-actions" },
-        list.mailbox === "inbox" || list.mailbox === "starred"
+        list.mailbox !== "sent" && (list.mailbox === "inbox" || list.mailbox === "starred"
           ? action("archive", "archive", "thread.archive", () => this.#act.flag(item.id, { mailbox: "archive" }))
-          : action("restore", "inbox", "thread.restore", () => this.#act.flag(item.id, { mailbox: "inbox" })),
+          : action("restore", "inbox", "thread.restore", () => this.#act.flag(item.id, { mailbox: "inbox" }))),
         list.mailbox !== "trash" && action("trash", "trash", "thread.trash", () => this.#act.flag(item.id, { mailbox: "trash" }))));
     };
-    row.addEventListener("pointerenter", more, { once: true });
+    if (list.mailbox !== "drafts") row.addEventListener("pointerenter", more, { once: true });
     return row;
   }
 

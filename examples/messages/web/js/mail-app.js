@@ -4,13 +4,21 @@
 
 import { h, icon, typing } from "../shared/dom.js";
 import { accountName } from "./account.js";
+import { Composer } from "./composer.js";
+import { Draft } from "./draft.js";
+import { openFolders } from "./folders-sheet.js";
 import { i18n, m, t } from "./i18n.js";
 import { ListView } from "./list-view.js";
+import { openPreview } from "./preview.js";
+import { printThread } from "./print.js";
+import { answer, newDraftId } from "./reply.js";
 import { go, readRoute, routeTo } from "./router.js";
 import { Store, folders } from "./store.js";
 import { ThreadView } from "./thread-view.js";
 
-const drawings = { inbox: "inbox", starred: "star", archive: "archive", trash: "trash" };
+const drawings = { inbox: "inbox", starred: "star", drafts: "pen", sent: "send", archive: "archive", trash: "trash" };
+/** What the bar of a phone has room for; the rest is behind "More". */
+const tabs = ["inbox", "starred", "drafts", "sent"];
 const wide = matchMedia("(min-width: 900px)");
 
 export class MailApp {
@@ -18,11 +26,14 @@ export class MailApp {
   #session;
   #toaster;
   #dialogs;
-  #route = { mailbox: null, thread: null, q: "" };
+  #route = { mailbox: null, thread: null, q: "", draft: null };
+  #composer = null;
+  #fresh = null; // a draft that nobody has seen yet, by its id
+  #back = null; // where the focus was before writing
   #searchTimer = 0;
   #stop = new AbortController();
 
-  /** `dialogs`: openAccount(returnTo), openHelp(). */
+  /** `dialogs`: openAccount(returnTo), openHelp(), openImport(returnTo). */
   constructor({ api, session, toaster, dialogs }) {
     this.#api = api;
     this.#session = session;
@@ -30,8 +41,8 @@ export class MailApp {
     this.#dialogs = dialogs;
     this.store = new Store(api);
     this.list = new ListView(this.store, {
-      href: (id) => routeTo({ ...this.#route, thread: id }),
-      open: (id) => this.openThread(id),
+      href: (item) => routeTo(this.#placeOf(item)),
+      open: (item) => (this.#route.mailbox === "drafts" ? go(this.#placeOf(item)) : this.openThread(item.id)),
       flag: (id, change) => this.flag(id, change),
       clearSearch: () => this.search(""),
       profile: () => session.current.profile,
@@ -43,8 +54,10 @@ export class MailApp {
       flag: (id, change) => this.flag(id, change),
       unread: (id) => this.markUnread(id),
       retry: () => this.retry(),
-      print: canPrint ? () => window.print() : null,
+      print: canPrint ? (article) => printThread(this.reader, article) : null,
       profile: () => session.current.profile,
+      answer: (kind, message) => this.#answer(kind, message),
+      preview: (part, all) => openPreview({ part, all, api }),
     });
     this.element = this.#build();
     const { signal } = this.#stop;
@@ -59,6 +72,7 @@ export class MailApp {
 
   end() {
     this.#stop.abort();
+    this.#composer?.end();
     this.store.reset();
     this.element.remove();
   }
@@ -73,6 +87,10 @@ export class MailApp {
         h("span", { class: "folder-count", hidden: true }, h("span", { "aria-hidden": "true", class: "folder-number" }), h("span", { class: "hidden-text folder-words" })));
     const account = (className) =>
       h("button", { class: className, type: "button", "aria-haspopup": "dialog", on: { click: (event) => this.#dialogs.openAccount(event.currentTarget) } });
+    const write = (className) =>
+      h("button", { class: className, type: "button", "aria-label": m("compose.new"), title: m("compose.new"), "aria-keyshortcuts": "c", on: { click: () => this.compose() } }, icon("pen"), h("span", { class: "compose-word" }, m("compose.new")));
+    this.more = h("button", { class: "folder more-folders", type: "button", "aria-haspopup": "dialog", on: { click: () => this.#openFolders() } },
+      icon("more-wide"), h("span", { class: "folder-name one-line" }, m("folder.more")));
     this.railAccount = account("account-button");
     this.topAccount = account("account-round");
     this.searchField = h("input", {
@@ -101,6 +119,7 @@ export class MailApp {
       h("div", { class: "panes" },
         h("div", { class: "rail" },
           h("div", { class: "brand", "aria-hidden": "true" }, h("img", { src: "icon.svg", width: "32", height: "32", alt: "" }), h("span", null, m("app.name"))),
+          write("button primary write"),
           h("nav", { class: "folders", "aria-label": m("folder.list") }, folders.map((folder) => link(folder, false))),
           this.railAccount),
         h("main", { class: "main" },
@@ -111,9 +130,10 @@ export class MailApp {
                 h("button", { class: "icon-button refresh", type: "button", "aria-label": m("list.refresh"), title: m("list.refresh"), on: { click: () => this.retry() } }, icon("refresh")),
                 this.topAccount),
               h("div", { class: "search", role: "search" }, icon("search"), this.searchField, h("kbd", { class: "search-key", "aria-hidden": "true" }, "/"), this.clearButton)),
-            this.list.element),
+            this.list.element,
+            write("button primary float")),
           this.reader.element)),
-      h("nav", { class: "tabs", "aria-label": m("folder.list") }, folders.map((folder) => link(folder, true))));
+      h("nav", { class: "tabs", "aria-label": m("folder.list") }, tabs.map((folder) => link(folder, true)), this.more));
   }
 
   /** Shows the account as the session knows it, cached profile included. */
@@ -141,12 +161,17 @@ export class MailApp {
       link.classList.toggle("current", current);
       if (current) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
-      const unread = folder === "inbox" ? (this.store.folders.get(folder)?.unread ?? 0) : 0;
-      link.querySelector(".folder-count").hidden = unread === 0;
-      link.querySelector(".folder-number").textContent = unread > 999 ? "999+" : i18n.number(unread);
-      link.querySelector(".folder-words").textContent = `, ${t("folder.unread", { n: unread })}`;
+      if (!folder) continue;
+      const known = this.store.folders.get(folder);
+      const number = folder === "inbox" ? (known?.unread ?? 0) : folder === "drafts" ? (known?.total ?? 0) : 0;
+      link.querySelector(".folder-count").hidden = number === 0;
+      link.querySelector(".folder-count").classList.toggle("quiet", folder === "drafts");
+      link.querySelector(".folder-number").textContent = number > 999 ? "999+" : i18n.number(number);
+      link.querySelector(".folder-words").textContent = `, ${t(folder === "drafts" ? "folder.drafts.count" : "folder.unread", { n: number })}`;
     }
-    this.element.classList.toggle("reading", thread !== null);
+    this.more.classList.toggle("current", mailbox !== null && !tabs.includes(mailbox));
+    this.element.classList.toggle("reading", thread !== null || this.#route.draft !== null);
+    this.element.classList.toggle("composing", this.#route.draft !== null);
     this.#showTitle();
   }
 
@@ -158,7 +183,7 @@ export class MailApp {
     const unread = this.store.folders.get(mailbox)?.unread ?? 0;
     this.subtitle.textContent =
       list.status !== "ready" ? "" : list.q ? t("search.results", { n: list.total })
-        : [t("folder.total", { n: list.total }), mailbox === "inbox" && unread > 0 && t("folder.unread", { n: unread })].filter(Boolean).join(" · ");
+        : [t(mailbox === "drafts" ? "folder.drafts.count" : "folder.total", { n: list.total }), mailbox === "inbox" && unread > 0 && t("folder.unread", { n: unread })].filter(Boolean).join(" · ");
     const subject = this.store.thread.data?.subject;
     const place = this.#route.thread && subject ? subject : `${t(`folder.${mailbox}`)}${mailbox === "inbox" && unread > 0 ? ` (${i18n.number(unread)})` : ""}`;
     document.title = `${place} – ${t("app.name")}`;
@@ -170,12 +195,14 @@ export class MailApp {
     const route = readRoute();
     const before = this.#route;
     this.#route = route;
+    if (route.draft !== before.draft) this.#write(route.draft);
     if (route.mailbox !== before.mailbox || route.q !== before.q) {
       if (document.activeElement !== this.searchField) this.searchField.value = route.q;
       this.clearButton.hidden = this.searchField.value === "";
       this.searchField.setAttribute("aria-label", t("search.label", { folder: t(`folder.${route.mailbox}`) }));
       this.store.openList(route.mailbox, route.q);
     }
+    if (route.mailbox === "drafts" && route.draft !== before.draft) this.list.select(route.draft);
     if (route.thread !== before.thread) {
       this.list.select(route.thread);
       if (route.thread) this.#readThread(route.thread);
@@ -207,8 +234,12 @@ export class MailApp {
     go({ mailbox: folder });
   }
 
+  #placeOf(item) {
+    return this.#route.mailbox === "drafts" ? { ...this.#route, thread: null, draft: item.id } : { ...this.#route, thread: item.id, draft: null };
+  }
+
   openThread(id) {
-    go({ ...this.#route, thread: id });
+    go({ ...this.#route, thread: id, draft: null });
     if (!wide.matches) this.reader.focusHeading();
   }
 
@@ -226,7 +257,7 @@ export class MailApp {
     if (this.searchField.value !== q) this.searchField.value = q;
     this.clearButton.hidden = q === "";
     if (q.trim() === this.#route.q) return;
-    go({ mailbox: this.#route.mailbox, q: q.trim() }, { replace: this.#route.q !== "" });
+    go({ mailbox: this.#route.mailbox, q: q.trim(), draft: this.#route.draft }, { replace: this.#route.q !== "" });
   }
 
   /** Everything again, visibly. */
@@ -240,7 +271,95 @@ export class MailApp {
   /** Quietly, when the window is shown again or the server is back. */
   refresh() {
     if (this.#session.current.state !== "signedIn" || this.#route.mailbox === null) return;
+    // What waited on this device goes to the server now.
+    if (this.#composer?.draft.status === "kept") this.#composer.draft.save().catch(() => {});
     this.retry();
+  }
+
+  // Writing
+
+  compose() {
+    this.#start({});
+  }
+
+  #answer(kind, message) {
+    const subject = this.store.thread.data?.subject ?? "";
+    this.#start(answer(kind, message, { subject, me: this.#session.current.profile?.email }));
+  }
+
+  #start(content) {
+    this.#back = document.activeElement;
+    const draft = new Draft(this.#api, newDraftId());
+    draft.start(content);
+    this.#fresh = draft;
+    go({ ...this.#route, draft: draft.id });
+  }
+
+  /** Shows the composer for a draft, or takes it away. */
+  #write(id) {
+    const had = this.#composer !== null;
+    if (this.#composer) {
+      this.#composer.end();
+      this.#composer = null;
+    }
+    if (id) {
+      const draft = this.#fresh?.id === id ? this.#fresh : new Draft(this.#api, id);
+      this.#composer = new Composer(draft, this.#api, {
+        close: () => this.closeDraft(),
+        renamed: (other) => history.replaceState(null, "", routeTo((this.#route = { ...this.#route, draft: other }))),
+        preview: (part, all, returnTo) => openPreview({ part, all, api: this.#api, returnTo }),
+        suggest: async (text, signal) => (await this.#api.contacts(text, signal)).results,
+        sent: (result) => this.#sent(result),
+        discarded: () => {
+          this.closeDraft();
+          this.#toaster.show({ text: t("compose.discarded"), dismissLabel: t("app.dismiss") });
+        },
+      });
+      this.element.querySelector(".main").append(this.#composer.element);
+      this.element.classList.add("composing", "reading");
+      if (draft !== this.#fresh) draft.load().then(() => this.#composer?.draft === draft && document.activeElement === document.body && this.#composer.focus());
+      this.#composer.focus();
+    } else if (had) {
+      this.element.classList.remove("composing");
+      this.element.classList.toggle("reading", this.#route.thread !== null);
+      this.#returnFocus();
+    }
+    this.#fresh = null;
+  }
+
+  #returnFocus() {
+    const back = this.#back;
+    this.#back = null;
+    if (back?.isConnected && back.checkVisibility?.()) back.focus();
+    else if (this.#route.thread) this.reader.focusHeading();
+    else this.list.focus();
+  }
+
+  /** Leaves what is being written; it is kept as a draft. */
+  closeDraft() {
+    if (!this.#route.draft) return;
+    go({ ...this.#route, draft: null });
+    // The draft is on its way to the server: the list shows it after that.
+    setTimeout(() => this.refresh(), 400);
+  }
+
+  #sent({ thread, undelivered = [] }) {
+    const { thread: open } = this.#route;
+    go({ ...this.#route, draft: null });
+    if (open === thread) this.#readThread(thread);
+    this.refresh();
+    const dismissLabel = t("app.dismiss");
+    const action = open === thread ? undefined : { label: t("compose.sent.view"), run: () => go({ mailbox: "sent", thread }) };
+    if (undelivered.length === 0) this.#toaster.show({ text: t("compose.sent"), dismissLabel, action });
+    else this.#toaster.show({ text: t("compose.sent.elsewhere", { n: undelivered.length, addresses: undelivered.slice(0, 2).join(", ") }), dismissLabel, action, milliseconds: 12_000 });
+  }
+
+  async #openFolders() {
+    const chosen = await openFolders({
+      folders: folders.filter((folder) => !tabs.includes(folder)), drawings, current: this.#route.mailbox, returnTo: this.more,
+    });
+    if (chosen === "import") this.#dialogs.openImport(this.more);
+    else if (chosen) this.goFolder(chosen);
   }
 
   // What the person does
@@ -319,8 +438,16 @@ export class MailApp {
   #key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (this.element.inert || !this.element.isConnected) return;
+    if (this.#composer) {
+      // While something is written, letters are words; only help and leaving remain.
+      if (event.key === "?") (event.preventDefault(), this.#dialogs.openHelp());
+      if (event.key === "Escape") (event.preventDefault(), this.closeDraft());
+      return;
+    }
+    const drafts = this.#route.mailbox === "drafts";
     const id = this.list.hasFocus ? this.list.currentItem?.id : (this.#route.thread ?? this.list.currentItem?.id);
     const item = this.store.find(id);
+    const newest = this.#route.thread ? this.reader.newest : null;
     const inList = this.list.hasFocus;
     const inReader = this.reader.element.contains(document.activeElement);
     const run = {
@@ -337,15 +464,17 @@ export class MailApp {
       Escape: () => (this.#route.thread ? this.closeThread() : this.#route.q ? this.search("") : null),
       "/": () => (this.searchField.focus(), this.searchField.select()),
       "?": () => this.#dialogs.openHelp(),
-      e: id && this.#route.mailbox !== "archive" && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "archive" }) : null,
-      "#": id && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "trash" }) : null,
-      Delete: id && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "trash" }) : null,
-      s: id ? () => this.flag(id, { starred: !(item?.starred ?? this.store.thread.data?.starred) }) : null,
-      u: id ? () => this.markUnread(id) : null,
-      1: () => this.goFolder("inbox"),
-      2: () => this.goFolder("starred"),
-      3: () => this.goFolder("archive"),
-      4: () => this.goFolder("trash"),
+      c: () => this.compose(),
+      r: newest ? () => this.#answer("reply", newest) : null,
+      a: newest ? () => this.#answer("replyAll", newest) : null,
+      f: newest ? () => this.#answer("forward", newest) : null,
+      p: newest && this.reader.canPrint ? () => this.reader.print() : null,
+      e: id && !drafts && this.#route.mailbox !== "archive" && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "archive" }) : null,
+      "#": id && !drafts && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "trash" }) : null,
+      Delete: id && !drafts && this.#route.mailbox !== "trash" ? () => this.flag(id, { mailbox: "trash" }) : null,
+      s: id && !drafts ? () => this.flag(id, { starred: !(item?.starred ?? this.store.thread.data?.starred) }) : null,
+      u: id && !drafts ? () => this.markUnread(id) : null,
+      ...Object.fromEntries(folders.map((folder, at) => [at + 1, () => this.goFolder(folder)])),
     }[event.key];
     if (!run) return;
     event.preventDefault();

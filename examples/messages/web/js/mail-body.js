@@ -16,7 +16,9 @@ export function mailBody(message, api) {
 }
 
 function htmlBody(message, api) {
-  const state = { showRemote: false, showQuote: false };
+  // A message inside an attachment has no address of its own to fetch images under: they stay hidden.
+  const canShow = message.id !== undefined;
+  const state = { showRemote: canShow && message.remote_images === true, showQuote: false };
   const name = message.from?.name || message.from?.email || "";
   const notice = h("div", { class: "remote-notice", hidden: true });
   const stage = h("div", { class: "mail-stage" });
@@ -28,7 +30,7 @@ function htmlBody(message, api) {
   const render = () => {
     stop?.();
     const prepared = prepareMail(message.html, {
-      attachments: message.attachments, blob: (id) => api.blob(id), showRemote: state.showRemote, showQuote: state.showQuote,
+      attachments: message.attachments, blob: (id) => api.blob(id), remote: (url) => remoteImage(api, message, url), showRemote: state.showRemote, showQuote: state.showQuote,
     });
     const frame = h("iframe", {
       // No allow-scripts and no allow-same-origin, ever: the message can neither run nor reach the page, the session or
@@ -39,7 +41,7 @@ function htmlBody(message, api) {
       class: prepared.coloured ? "mail-frame paper" : "mail-frame",
     });
     frame.srcdoc = mailDocument(prepared, {
-      blobs: api.blobs, showRemote: state.showRemote, font, language: i18n.language,
+      blobs: api.blobs, remoteImages: state.showRemote ? api.remoteImages(message.id) : null, font, language: i18n.language,
     });
     for (const box of [stage, ruler]) {
       box.classList.toggle("paper", prepared.coloured);
@@ -67,14 +69,30 @@ function htmlBody(message, api) {
     if (body.isConnected) start();
     else queueMicrotask(start);
   };
-  fill(
-    notice, icon("image"), h("p", null, m("thread.remote")),
-    h("button", { class: "button quiet", type: "button", on: { click: () => ((state.showRemote = true), render()) } }, m("thread.remote.show")),
-  );
+  const words = h("p", null, m("thread.remote"));
+  const show = h("button", { class: "button quiet", type: "button", on: { click: async () => {
+    show.disabled = true;
+    try {
+      await api.allowRemoteImages(message.id);
+      message.remote_images = state.showRemote = true;
+      render();
+    } catch (error) {
+      fill(words, m(error.kind === "offline" ? "thread.remote.offline" : "thread.remote.failed"));
+      words.setAttribute("role", "alert");
+    } finally {
+      show.disabled = false;
+    }
+  } } }, m("thread.remote.show"));
+  fill(notice, icon("image"), words, canShow && show);
   fold.addEventListener("click", () => {
     state.showQuote = !state.showQuote;
     render();
   });
   render();
   return body;
+}
+
+/** Never the sender's server itself: ours fetches the image, so the sender learns nothing about the reader (`api.media`, NB-12). */
+function remoteImage(api, message, url) {
+  return `${api.remoteImages(message.id)}?url=${encodeURIComponent(url)}`;
 }

@@ -10,10 +10,11 @@ const cssUrl = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)]*))\s*\)/gi;
 
 /**
  * Parses without running or loading anything and prepares the document.
- * `blob(id)`: address of a part. `showRemote`, `showQuote`: what the person asked for.
+ * `blob(id)`: address of a part. `remote(url)`: where a remote image comes from, through our server. `showRemote`, `showQuote`:
+ * what the person asked for.
  * Returns {document, hasRemote, hasQuote, coloured: it sets colours, grounded: and its own background}.
  */
-export function prepareMail(html, { attachments = [], blob, showRemote = false, showQuote = false }) {
+export function prepareMail(html, { attachments = [], blob, remote: through, showRemote = false, showQuote = false }) {
   const mail = new DOMParser().parseFromString(html, "text/html");
   const parts = new Map(attachments.filter((part) => part.cid).map((part) => [part.cid.replace(/^<|>$/g, "").toLowerCase(), part]));
   const own = new Set([new URL(blob("x")).origin, location.origin]);
@@ -38,7 +39,7 @@ export function prepareMail(html, { attachments = [], blob, showRemote = false, 
     if (!url || own.has(url.origin)) return null;
     hasRemote = true;
     url.protocol = "https:";
-    return showRemote ? url.href : null;
+    return showRemote ? through(url.href) : null;
   };
   const cleanCss = (css) =>
     css
@@ -130,9 +131,9 @@ function findQuote(mail) {
   return introduces && quote.previousSibling === intro ? [intro, quote] : introduces && quote.previousSibling?.textContent.trim() === "" ? [intro, quote] : [quote];
 }
 
-/** The frame's policy: nothing but the message's own styles, our parts, and remote images once asked for. */
-export function mailPolicy(blobs, showRemote) {
-  return `default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${showRemote ? " https:" : ""}; form-action 'none'; base-uri 'none'`;
+/** The frame's policy: the message's own styles, our parts, and remote images through our server once asked for. */
+export function mailPolicy(blobs, remoteImages) {
+  return `default-src 'none'; style-src 'unsafe-inline'; img-src data: ${blobs}${remoteImages ? ` ${remoteImages}` : ""}; form-action 'none'; base-uri 'none'`;
 }
 
 /** Base style of both the frame and its measuring copy. */
@@ -150,7 +151,7 @@ export function mailStyle(root, font) {
 }
 
 /** The `srcdoc`. A coloured message gets the paper it was written for; any other follows light and dark. */
-export function mailDocument(prepared, { blobs, showRemote, font, language }) {
+export function mailDocument(prepared, { blobs, remoteImages, font, language }) {
   const { document: mail, coloured } = prepared;
   const page = document.implementation.createHTMLDocument("");
   const meta = (attributes) => {
@@ -169,7 +170,7 @@ export function mailDocument(prepared, { blobs, showRemote, font, language }) {
     ${mailStyle("body", font)}`;
   page.head.replaceChildren(
     meta({ charset: "utf-8" }),
-    meta({ "http-equiv": "Content-Security-Policy", content: mailPolicy(blobs, showRemote) }),
+    meta({ "http-equiv": "Content-Security-Policy", content: mailPolicy(blobs, remoteImages) }),
     meta({ name: "referrer", content: "no-referrer" }),
     base,
     style,

@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
-// Routes live in the fragment: `#/inbox`, `#/inbox/thread-id`, `#/archive?q=train`. So the bundle needs no server rules.
+// Routes live in the fragment: `#/inbox`, `#/inbox/thread-id`, `#/archive?q=train`, `#/inbox/thread-id?draft=draft-id` while
+// something is being written. So the bundle needs no server rules, and a reload leads back to the same sentence.
 
 import { folders } from "./store.js";
 
@@ -12,11 +13,17 @@ export function readRoute(hash = location.hash) {
   } catch {
     thread = null; // a mangled link opens the folder
   }
-  return { mailbox: folders.includes(folder) ? folder : "inbox", thread, q: new URLSearchParams(query).get("q") ?? "" };
+  const values = new URLSearchParams(query);
+  const draft = values.get("draft");
+  return {
+    mailbox: folders.includes(folder) ? folder : "inbox", thread, q: values.get("q") ?? "",
+    draft: draft && /^[A-Za-z0-9-]{16,64}$/.test(draft) ? draft : null,
+  };
 }
 
-export function routeTo({ mailbox, thread = null, q = "" }) {
-  const query = q ? `?${new URLSearchParams({ q })}` : "";
+export function routeTo({ mailbox, thread = null, q = "", draft = null }) {
+  const values = new URLSearchParams({ ...(q && { q }), ...(draft && { draft }) }).toString();
+  const query = values && `?${values}`;
   return `#/${mailbox}${thread ? `/${encodeURIComponent(thread)}` : ""}${query}`;
 }
 

@@ -2,7 +2,7 @@
 // What the app knows of the mailbox: folders, the list on screen, the thread on screen. Changes are shown at once and
 // taken back when the server does not agree (LK-4, LK-8).
 
-export const folders = ["inbox", "starred", "archive", "trash"];
+export const folders = ["inbox", "starred", "drafts", "sent", "archive", "trash"];
 const page = 200;
 
 export class Store extends EventTarget {
@@ -140,7 +140,7 @@ export class Store extends EventTarget {
     const index = list.items.findIndex((item) => item.id === id);
     const row = index < 0 ? null : list.items[index];
     const data = this.thread.id === id ? this.thread.data : (this.#known.get(id) ?? null);
-    const mailbox = data?.mailbox ?? row?.mailbox ?? (list.mailbox === "starred" ? "inbox" : list.mailbox);
+    const mailbox = data?.mailbox ?? row?.mailbox ?? (["starred", "sent"].includes(list.mailbox) ? "inbox" : list.mailbox);
     const before = {};
     if ("mailbox" in change) before.mailbox = mailbox;
     if ("unread" in change) before.unread = row?.unread ?? !change.unread;
@@ -153,7 +153,7 @@ export class Store extends EventTarget {
         if ("mailbox" in values) data.mailbox = values.mailbox;
       }
       const at = list.items.indexOf(row);
-      const belongs = !("mailbox" in values) || values.mailbox === list.mailbox || (list.mailbox === "starred" && values.mailbox !== "trash");
+      const belongs = !("mailbox" in values) || values.mailbox === list.mailbox || (["starred", "sent"].includes(list.mailbox) && values.mailbox !== "trash");
       if (row && !belongs && at >= 0) {
         list.items.splice(at, 1);
         list.total -= 1;

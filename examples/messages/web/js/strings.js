@@ -2,10 +2,16 @@
 // LK-6: every text of the app, both languages side by side. French spacing: \u202f before ; ! ? and \u00a0 before : and
 // inside « ».
 
+import { composeStrings } from "./strings-compose.js";
+import { fileStrings } from "./strings-files.js";
+
 export const languages = ["en", "fr"];
 export const languageNames = { en: "English", fr: "Français" };
 
 export const strings = {
+  ...composeStrings,
+  ...fileStrings,
+
   "app.name": { en: "Messages", fr: "Messages" },
   "app.what": {
     en: "Your organisation’s mail, calm and quick, on every device.",
@@ -111,6 +117,13 @@ export const strings = {
   "folder.inbox": { en: "Inbox", fr: "Boîte de réception" },
   "folder.inbox.tab": { en: "Inbox", fr: "Réception" },
   "folder.starred": { en: "Starred", fr: "Favoris" },
+  "folder.drafts": { en: "Drafts", fr: "Brouillons" },
+  "folder.sent": { en: "Sent", fr: "Envoyés" },
+  "folder.more": { en: "More", fr: "Plus" },
+  "folder.drafts.count": {
+    en: "{n, plural, =0 {No drafts} one {# draft} other {# drafts}}",
+    fr: "{n, plural, =0 {Aucun brouillon} one {# brouillon} other {# brouillons}}",
+  },
   "folder.archive": { en: "Archive", fr: "Archives" },
   "folder.trash": { en: "Trash", fr: "Corbeille" },
   "folder.unread": { en: "{n, plural, one {# unread} other {# unread}}", fr: "{n, plural, one {# non lue} other {# non lues}}" },
@@ -128,6 +141,8 @@ export const strings = {
   "list.me": { en: "Me", fr: "Moi" },
   "list.nosubject": { en: "(no subject)", fr: "(sans objet)" },
   "list.nosender": { en: "(unknown sender)", fr: "(expéditeur inconnu)" },
+  "list.nobody": { en: "(no recipient)", fr: "(sans destinataire)" },
+  "list.draft": { en: "Draft", fr: "Brouillon" },
   "list.error": { en: "The list could not be loaded", fr: "La liste n’a pas pu être chargée" },
   "list.error.text": {
     en: "The mail server answered with an error. Try again in a moment.",
@@ -143,6 +158,13 @@ export const strings = {
     en: "Star a conversation to find it here again.",
     fr: "Ajoutez une conversation aux favoris pour la retrouver ici.",
   },
+  "empty.drafts": { en: "No drafts", fr: "Aucun brouillon" },
+  "empty.drafts.text": {
+    en: "What you begin to write is kept here until you send it.",
+    fr: "Ce que vous commencez à écrire est conservé ici jusqu’à l’envoi.",
+  },
+  "empty.sent": { en: "Nothing sent yet", fr: "Aucun message envoyé" },
+  "empty.sent.text": { en: "Conversations you write in will be found here.", fr: "Les conversations auxquelles vous participez se trouveront ici." },
   "empty.archive": { en: "The archive is empty", fr: "Les archives sont vides" },
   "empty.archive.text": {
     en: "Archive what you are done with: it leaves the inbox and stays searchable.",
@@ -193,6 +215,15 @@ export const strings = {
   "thread.unstar": { en: "Remove the star", fr: "Retirer des favoris" },
   "thread.unread": { en: "Mark as unread", fr: "Marquer comme non lue" },
   "thread.print": { en: "Print", fr: "Imprimer" },
+  "thread.print.one": { en: "Print this message", fr: "Imprimer ce message" },
+  "thread.eml": { en: "Save as a file (.eml)", fr: "Enregistrer dans un fichier (.eml)" },
+  "thread.reply": { en: "Reply", fr: "Répondre" },
+  "thread.reply.to": { en: "Reply to {name}", fr: "Répondre à {name}" },
+  "thread.replyall": { en: "Reply to all", fr: "Répondre à tous" },
+  "thread.forward": { en: "Forward", fr: "Transférer" },
+  "thread.answer": { en: "Answer", fr: "Répondre" },
+  "thread.more": { en: "More about the message from {name}", fr: "Autres actions pour le message de {name}" },
+  "thread.more.short": { en: "More", fr: "Plus" },
   "thread.actions": { en: "Actions", fr: "Actions" },
   "thread.to": { en: "to {names}", fr: "à {names}" },
   "thread.tocc": { en: "to {names}, copy to {copies}", fr: "à {names}, copie à {copies}" },
@@ -210,6 +241,14 @@ export const strings = {
   "thread.remote": {
     en: "Remote images are hidden to protect your privacy.",
     fr: "Les images distantes sont masquées pour protéger votre vie privée.",
+  },
+  "thread.remote.offline": {
+    en: "You’re offline: the images cannot be fetched now.",
+    fr: "Vous êtes hors ligne\u00a0: les images ne peuvent pas être chargées pour l’instant.",
+  },
+  "thread.remote.failed": {
+    en: "The mail server did not accept this. Try again in a moment.",
+    fr: "Le serveur de messagerie n’a pas accepté cette demande. Réessayez dans un instant.",
   },
   "thread.remote.show": { en: "Show images", fr: "Afficher les images" },
   "thread.attachments": {
@@ -272,6 +311,9 @@ export const strings = {
   "help.title": { en: "Keyboard shortcuts", fr: "Raccourcis clavier" },
   "help.move": { en: "Move around", fr: "Se déplacer" },
   "help.act": { en: "Act on a conversation", fr: "Agir sur une conversation" },
+  "help.write": { en: "Write", fr: "Écrire" },
+  "help.control": { en: "Ctrl", fr: "Ctrl" },
+  "help.files": { en: "Other attachment, in the preview", fr: "Autre pièce jointe, dans l’aperçu" },
   "help.other": { en: "Everywhere", fr: "Partout" },
   "help.next": { en: "Next conversation", fr: "Conversation suivante" },
   "help.previous": { en: "Previous conversation", fr: "Conversation précédente" },

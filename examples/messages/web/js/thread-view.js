@@ -2,8 +2,11 @@
 // One conversation: its subject, what can be done with it, and its messages, older ones folded.
 
 import { afterPatience, fill, h, icon } from "../shared/dom.js";
+import { attachmentList } from "./attachment-list.js";
 import { i18n, m, t } from "./i18n.js";
 import { mailBody } from "./mail-body.js";
+import { openMenu } from "./menu.js";
+import { wordsOf } from "./reply.js";
 import { stateCard } from "./state-card.js";
 
 export class ThreadView {
@@ -14,7 +17,9 @@ export class ThreadView {
   #shown = null; // id of the thread whose messages are on screen
   #open = new Set();
 
-  /** `act`: close(), flag(id, change), unread(id), retry(), print() or null, profile(). */
+  /**
+   * `act`: close(), flag(id, change), unread(id), retry(), print(article) or null, profile(), answer(kind, message), preview(part, all).
+   */
   constructor(store, api, act) {
     this.#store = store;
     this.#api = api;
@@ -78,7 +83,7 @@ export class ThreadView {
           : tool("restore", "inbox", "thread.restore", () => this.#act.flag(id, { mailbox: "inbox" })),
         folder !== "trash" && tool("trash", "trash", "thread.trash", () => this.#act.flag(id, { mailbox: "trash" })),
         tool("unread", "unread", "thread.unread", () => this.#act.unread(id)),
-        this.#act.print && tool("print", "print", "thread.print", () => this.#act.print()),
+        this.#act.print && tool("print", "print", "thread.print", () => this.#act.print(null)),
         tool("star", starred ? "star-full" : "star", "thread.star", () => this.#act.flag(id, { starred: !starred }), { "aria-pressed": String(starred) }),
       ]);
     if (part) this.tools.querySelector(`[data-part=${part}]`)?.focus();
@@ -110,7 +115,53 @@ export class ThreadView {
       }
     }
     this.heading = h("h2", { class: "subject", tabindex: "-1", dir: "auto" }, thread.subject || m("list.nosubject"));
-    fill(this.body, h("div", { class: "reader-column" }, this.heading, list));
+    fill(this.body, h("div", { class: "reader-column" }, this.heading, list, this.#answerBar()));
+  }
+
+  get canPrint() {
+    return this.#act.print !== null;
+  }
+
+  print() {
+    this.#act.print(null);
+  }
+
+  /** The newest message: what an answer to the conversation answers. */
+  get newest() {
+    return this.#store.thread.status === "ready" ? (this.#store.thread.data.messages.at(-1) ?? null) : null;
+  }
+
+  /** More than one person would hear of an answer. */
+  #goesToMany(message) {
+    const mine = this.#act.profile()?.email?.toLowerCase();
+    const others = [...(message.to ?? []), ...(message.cc ?? [])].filter((one) => one.email?.toLowerCase() !== mine && one.email?.toLowerCase() !== message.from?.email?.toLowerCase());
+    return others.length > 0;
+  }
+
+  #answerBar() {
+    const message = this.newest;
+    if (!message) return null;
+    const button = (kind, drawing, label, key) =>
+      h("button", { class: "button secondary", type: "button", "aria-keyshortcuts": key, data: { answer: kind }, on: { click: () => this.#act.answer(kind, message) } }, icon(drawing), h("span", null, m(label)));
+    return h("div", { class: "answer-bar", role: "group", "aria-label": m("thread.answer") },
+      button("reply", "reply", "thread.reply", "r"),
+      this.#goesToMany(message) && button("replyAll", "reply-all", "thread.replyall", "a"),
+      button("forward", "forward", "thread.forward", "f"));
+  }
+
+  #menu(event, message, article) {
+    const run = (kind) => () => this.#act.answer(kind, message);
+    const subject = this.#store.thread.data?.subject || t("list.nosubject");
+    openMenu(event.currentTarget, {
+      label: m("thread.more", { name: message.from?.name || message.from?.email || t("list.nosender") }),
+      items: [
+        { drawing: "reply", label: m("thread.reply"), run: run("reply") },
+        this.#goesToMany(message) && { drawing: "reply-all", label: m("thread.replyall"), run: run("replyAll") },
+        { drawing: "forward", label: m("thread.forward"), run: run("forward") },
+        this.#act.print && { drawing: "print", label: m("thread.print.one"), run: () => this.#act.print(article) },
+        { drawing: "download", label: m("thread.eml"), href: this.#api.source(message.id), download: `${subject}.eml` },
+      ],
+    });
   }
 
   #message(message) {
@@ -139,9 +190,12 @@ export class ThreadView {
             h("h3", { class: "one-line" }, h("bdi", null, name), open && from.name && from.email && h("span", { class: "address" }, " ", h("bdi", null, from.email))),
             open ? this.#recipients(message) : h("p", { class: "one-line muted", dir: "auto" }, preview(message))),
           h("time", { class: "message-when", datetime: message.sent_at, title: i18n.date(date, { dateStyle: "full", timeStyle: "short" }) },
-            open ? fullDate(date) : i18n.when(date))),
+            open ? fullDate(date) : i18n.when(date)),
+          open && h("div", { class: "message-acts" },
+            h("button", { class: "icon-button", type: "button", "aria-label": m("thread.reply.to", { name }), title: m("thread.reply"), on: { click: () => this.#act.answer("reply", message) } }, icon("reply")),
+            h("button", { class: "icon-button", type: "button", "aria-haspopup": "dialog", "aria-label": m("thread.more", { name }), title: m("thread.more.short"), on: { click: (event) => this.#menu(event, message, article) } }, icon("more")))),
         open && mailBody(message, this.#api),
-        open && this.#attachments(message));
+        open && attachmentList(message, this.#api, (part, all) => this.#act.preview(part, all)));
     };
     draw();
     return article;
@@ -156,27 +210,6 @@ export class ThreadView {
     return h("p", { class: "muted recipients" }, m(copies ? "thread.tocc" : "thread.to", { names: to, copies }));
   }
 
-  #attachments(message) {
-    const shown = (message.attachments ?? []).filter((part) => !part.inline);
-    if (shown.length === 0) return null;
-    return h("section", { class: "attachments" },
-      h("h4", null, icon("clip"), h("span", null, m("thread.attachments", { n: shown.length }))),
-      h("ul", { role: "list" }, shown.map((part) => {
-        const name = part.name || t("thread.unnamed");
-        const picture = part.type.startsWith("image/") ? "image" : /calendar/.test(part.type) ? "calendar" : /message\/rfc822/.test(part.type) ? "envelope" : "file";
-        return h("li", null,
-          h("a", { class: "attachment", href: this.#api.blob(part.id), download: name, "aria-label": m("thread.download", () => ({ name, size: i18n.size(part.size) })) },
-            h("span", { class: `kind ${picture}` },
-              picture === "image" && !/svg/.test(part.type)
-                ? h("img", { src: this.#api.blob(part.id), alt: "", loading: "lazy", on: { error: (event) => event.target.replaceWith(icon("image")) } })
-                : icon(picture)),
-            h("span", { class: "what" },
-              h("bdi", { class: "one-line" }, name),
-              h("span", { class: "muted" }, i18n.size(part.size))),
-            icon("download")));
-      })));
-  }
-
   focusHeading() {
     this.heading?.isConnected ? this.heading.focus({ preventScroll: true }) : this.body.focus({ preventScroll: true });
   }
@@ -188,8 +221,7 @@ function fullDate(date) {
 }
 
 function preview(message) {
-  const text = message.text || new DOMParser().parseFromString(message.html ?? "", "text/html").body.textContent;
-  return text.replace(/\s+/g, " ").trim().slice(0, 140);
+  return wordsOf(message).replace(/\s+/g, " ").trim().slice(0, 140);
 }
 
 function skeleton() {

@@ -1,0 +1,221 @@
+// One matrix for the page, a worker and a frame, in the app and in an ordinary browser: what a fetch comes to, in a form
+// that two engines can agree on. `run(api)` answers {name: outcome}.
+const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
+const sha = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
+const make = (size) => {
+  const bytes = new Uint8Array(size);
+  for (let i = 0; i < size; i++) bytes[i] = (i * 31 + (i >> 8)) & 255;
+  return bytes;
+};
+
+// Engines word their errors differently; what counts is their kind.
+const failure = (error) => ({ error: error?.name ?? String(error) });
+
+const outcome = async (api, url, init) => {
+  try {
+    const response = await fetch(api + url, { credentials: "include", ...init });
+    const seen = { status: response.status, type: response.type, redirected: response.redirected, ok: response.ok };
+    if (response.url) seen.url = response.url.replace(api, "").replace(/[?]\d.*/, "?");
+    if (response.headers.get("x-answer")) seen.answer = response.headers.get("x-answer");
+    const copy = response.body ? response.clone() : null;
+    const bytes = await response.arrayBuffer();
+    if (copy && hex(await copy.arrayBuffer()) !== hex(bytes)) seen.clone = "differs";
+    if (response.headers.get("content-type") === "application/json") {
+      const echo = JSON.parse(new TextDecoder().decode(bytes));
+      delete echo.cookie;
+      seen.echo = echo;
+    } else {
+      seen.size = bytes.byteLength;
+      seen.sha = await sha(bytes);
+    }
+    return seen;
+  } catch (error) {
+    return failure(error);
+  }
+};
+
+const bodies = {
+  none: () => undefined,
+  text: (size) => "é".repeat(size / 2),
+  params: (size) => new URLSearchParams({ a: "1 &=é", b: "x".repeat(size) }),
+  blob: (size) => new Blob([make(size)], { type: "image/png" }),
+  slice: (size) => new Blob([make(size + 10)]).slice(5, 5 + size),
+  buffer: (size) => make(size).buffer,
+  view: (size) => make(size + 20).subarray(10, 10 + size),
+  form: (size) => {
+    const form = new FormData();
+    form.append("field", "value é");
+    form.append("file", new File([make(size)], "ä \"b\".bin", { type: "a/b" }));
+    return form;
+  },
+};
+
+const cases = (scope) => {
+  const list = [];
+  const add = (name, work) => list.push([name, work]);
+  const small = scope === "page" ? [0, 1, 70_000, 3_000_000] : [1, 70_000];
+  for (const method of ["GET", "HEAD", "DELETE", "OPTIONS", "POST", "PUT", "PATCH"]) {
+    add(`${method} without a body`, (api) => outcome(api, "/echo", { method, headers: { "X-Test": "1" } }));
+  }
+  for (const method of scope === "page" ? ["POST", "PUT", "PATCH", "DELETE"] : ["POST"]) {
+    for (const kind of Object.keys(bodies).slice(1)) {
+      for (const size of method === "POST" ? small : [1000]) {
+        add(`${method} ${kind} of ${size}`, (api) => outcome(api, "/echo", { method, body: bodies[kind](size) }));
+      }
+    }
+  }
+  for (const size of [0, 1, 65_536, 1_000_001, ...(scope === "page" ? [8_000_000] : [])]) {
+    add(`GET ${size} bytes`, (api) => outcome(api, `/bytes?n=${size}`));
+  }
+  for (const code of [201, 204, 205, 304, 400, 401, 404, 418, 500, 503]) {
+    add(`status ${code}`, (api) => outcome(api, `/status?code=${code}`));
+  }
+  for (const code of [301, 302, 303, 307, 308]) {
+    for (const redirect of ["follow", "manual", "error"]) {
+      add(`${code} ${redirect}`, (api) => outcome(api, `/redirect?code=${code}`, { redirect }));
+    }
+    add(`POST ${code}`, (api) => outcome(api, `/redirect?code=${code}`, { method: "POST", body: "moved" }));
+    add(`PUT ${code}`, (api) => outcome(api, `/redirect?code=${code}`, { method: "PUT", body: "moved" }));
+  }
+  add("five redirects", (api) => outcome(api, "/redirect?code=302&left=5"));
+  add("a loop of redirects", (api) => outcome(api, "/loop"));
+  add("a redirect to nowhere", (api) => outcome(api, "/redirect?code=302&to=" + encodeURIComponent("https://nowhere.invalid/")));
+  add("a redirect to another scheme", (api) => outcome(api, "/redirect?code=302&to=" + encodeURIComponent("file:///etc/passwd")));
+  add("gzip", (api) => outcome(api, "/gzip?n=100000"));
+  add("invalid UTF-8 as text", async (api) => (await fetch(api + "/text", { credentials: "include" })).text());
+  add("a body that ends early", (api) => outcome(api, "/cut"));
+  add("a chunk that ends early", (api) => outcome(api, "/cut?how=chunk"));
+  add("200 headers", async (api) => {
+    const response = await fetch(api + "/headers?n=200", { credentials: "include" });
+    return [response.status, await response.text()];
+  });
+  add("integrity of another body", (api) =>
+    outcome(api, "/bytes?n=1", { integrity: "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=" }));
+  add("a method that is none", (api) => outcome(api, "/echo", { method: "bad method" }));
+  add("a body on GET", (api) => outcome(api, "/echo", { method: "GET", body: "x" }));
+  add("credentials omit", async (api) => {
+    const response = await fetch(api + "/echo", { credentials: "omit" });
+    return [response.status, response.type];
+  });
+  add("no-cors is opaque", async (api) => {
+    const response = await fetch(api + "/status?code=200", { mode: "no-cors", credentials: "omit" });
+    return [response.type, response.status];
+  });
+  add("abort before it begins", async (api) => {
+    const control = new AbortController();
+    control.abort();
+    return outcome(api, "/echo", { signal: control.signal });
+  });
+  add("abort while waiting for the body", async (api) => {
+    const control = new AbortController();
+    try {
+      const response = await fetch(api + "/slow?abort=" + scope, { signal: control.signal, credentials: "include" });
+      const reader = response.body.getReader();
+      await reader.read();
+      control.abort();
+      for (;;) if ((await reader.read()).done) return "ended";
+    } catch (error) {
+      return failure(error);
+    }
+  });
+  add("abort by timeout", async (api) => {
+    try {
+      const response = await fetch(api + "/slow?timeout=" + scope, { signal: AbortSignal.timeout(300), credentials: "include" });
+      await response.arrayBuffer();
+      return "ended";
+    } catch (error) {
+      return failure(error);
+    }
+  });
+  add("a body is streamed", async (api) => {
+    const response = await fetch(api + "/slow?n=4", { credentials: "include" });
+    const reader = response.body.getReader();
+    let pieces = 0;
+    while (!(await reader.read()).done) pieces++;
+    return pieces >= 3 ? "in pieces" : `in ${pieces}`;
+  });
+  add("a body is read once", async (api) => {
+    const response = await fetch(api + "/bytes?n=1", { credentials: "include" });
+    await response.text();
+    return response.text().then(() => "twice", failure);
+  });
+  add("keepalive", (api) => outcome(api, "/echo", { method: "POST", body: "kept", keepalive: true }));
+  add("a header that nobody may set", async (api) => {
+    const response = await fetch(api + "/echo", { headers: { "X-Test": "1", Host: "evil", "Sec-Fetch-Site": "none" }, credentials: "include" });
+    return (await response.json()).test;
+  });
+  if (typeof XMLHttpRequest !== "undefined") {
+    add("XHR upload progress", (api) =>
+      new Promise((done) => {
+        const request = new XMLHttpRequest();
+        let last = 0;
+        request.upload.onprogress = (event) => (last = event.loaded);
+        request.onload = () => done([request.status, last, JSON.parse(request.responseText).size]);
+        request.onerror = () => done("error");
+        request.open("PUT", api + "/echo");
+        request.withCredentials = true;
+        request.send(new Blob([make(2_000_000)]));
+      }));
+    add("XHR abort", (api) =>
+      new Promise((done) => {
+        const request = new XMLHttpRequest();
+        request.onabort = () => done("aborted " + request.readyState);
+        request.onprogress = () => request.abort();
+        request.open("GET", api + "/slow?xhr=" + scope);
+        request.send();
+      }));
+    add("XHR response types", (api) =>
+      Promise.all(["arraybuffer", "blob", "text", "json"].map((type) =>
+        new Promise((done) => {
+          const request = new XMLHttpRequest();
+          request.onload = () => done(type + " " + (request.response?.size ?? request.response?.byteLength ?? typeof request.response));
+          request.onerror = () => done(type + " error");
+          request.responseType = type;
+          request.open("GET", api + (type === "json" ? "/echo" : "/bytes?n=1000"));
+          request.withCredentials = true;
+          request.send();
+        }))));
+  }
+  return list;
+};
+
+globalThis.run = async (api, scope) => {
+  const results = {};
+  const list = cases(scope);
+  // A few at a time, as a page would.
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    for (let next = list.shift(); next; next = list.shift()) {
+      const [name, work] = next;
+      try {
+        results[name] = await Promise.race([
+          work(api), new Promise((done) => setTimeout(() => done("never"), 15_000))]);
+      } catch (error) {
+        results[name] = failure(error);
+      }
+    }
+  }));
+  return results;
+};
+
+if (typeof WorkerGlobalScope !== "undefined") {
+  onmessage = async (event) => postMessage(await run(event.data, "worker"));
+} else if (window.top !== window) {
+  onmessage = async (event) => parent.postMessage(await run(event.data, "frame"), "*");
+} else {
+  globalThis.runAll = async (api) => {
+    const page = await run(api, "page");
+    const worker = await new Promise((done) => {
+      const made = new Worker("fetch.js");
+      made.onmessage = (event) => done(event.data);
+      made.postMessage(api);
+    });
+    const frame = await new Promise((done) => {
+      const made = document.createElement("iframe");
+      made.src = "frame.html";
+      made.onload = () => made.contentWindow.postMessage(api, "*");
+      onmessage = (event) => done(event.data);
+      document.body.append(made);
+    });
+    return { page, worker, frame };
+  };
+}
