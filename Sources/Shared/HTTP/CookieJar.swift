@@ -112,7 +112,9 @@ public final class CookieJar: Sendable {
     public func removeAll() { state.withLock { $0.entries = [] } }
 
     /// Forgets the cookies for which `condition` is true.
-    public func removeAll(where condition: (Cookie) -> Bool) { cookies.withLock { $0.removeAll(where: condition) } }
+    public func removeAll(where condition: (Cookie) -> Bool) {
+        state.withLock { state in state.entries.removeAll { condition($0.cookie) } }
+    }
 
     /// Whether there is nothing in it.
     public var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
