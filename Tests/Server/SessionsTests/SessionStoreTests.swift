@@ -186,16 +186,16 @@ import Testing
         let session = try await fixture.store.begin(fixture.person(), device: nil).session
         for kind in ["person", "provider"] {
             try await fixture.database.double("sessions", times: 10)
-            let counted = CountingWrites(fixture.database)
+            let counted = CountingBackend(fixture.database)
             let store = SessionStore(
-                database: Database(backend: counted, time: fixture.time), sealing: SealingKey(random: fixture.random),
+                database: counted.database(time: fixture.time), sealing: SealingKey(random: fixture.random),
                 time: fixture.time, random: SeededRandom(8))
             let ended =
                 kind == "person"
                 ? try await store.end(issuer: session.issuer, subject: session.subject, except: session.id)
                 : try await store.end(issuer: session.issuer, providerSession: "idp-1")
             #expect(ended == (kind == "person" ? 1023 : 1024))
-            #expect(counted.count == 3)
+            #expect(counted.writes == 3)
         }
         #expect(try await fixture.store.list(issuer: session.issuer, subject: session.subject).isEmpty)
     }
