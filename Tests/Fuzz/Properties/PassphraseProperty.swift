@@ -13,7 +13,9 @@ enum PassphraseProperty {
         guard let key = try? SealingKey([UInt8](repeating: 7, count: SealingKey.length)) else {
             throw Violation("no key")
         }
-        try demand((try? file.open(with: key)) == .some(nil), "opened by a key that is not its own, or not refused")
+        let opened: [String: [UInt8]]?
+        do { opened = try file.open(with: key) } catch { throw Violation("another key: \(error)") }
+        try demand(opened == nil, "opened by a key that is not its own")
         return true
     }
 }
