@@ -32,7 +32,7 @@ struct MediaProxyTests {
             policy: policy, files: { try await bundle.respond(to: $0) }, bridge: nil,
             media: MediaProxyResponder(
                 policy: policy, page: page, origins: [visible, origin], api: responder, log: .none),
-            log: .none)
+            appFiles: AppFilesResponder(folders: []), log: .none)
     }
 
     private func proxied(_ url: String) -> String { MediaProxyURL.path + "?u=" + PercentEncoding.encode(url) }
