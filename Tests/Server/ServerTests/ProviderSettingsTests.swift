@@ -19,7 +19,7 @@ struct ProviderSettingsTests {
         return try ServerConfiguration(
             json: try JSONParser.parse(
                 #"{"oidc":"# + oidc + #","provider":{"enabled":true,"issuer":"https://id.example.org","#
-                    + provider.dropFirst()),
+                    + provider.dropFirst() + "}"),
             file: "conf/nacre.server.json", environment: environment
         ) { path in
             switch path {
