@@ -80,8 +80,12 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral {
 
 /// Whether two names of the protocol are the same, comparing ASCII without case and anything else byte by byte:
 /// lower-casing a `String` would make a K of the Kelvin sign.
-package func equalNames(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
-    let (x, y) = (a.utf8, b.utf8)
+package func equalNames(_ a: String, _ b: String) -> Bool { areEqual(a.utf8, b.utf8) }
+
+/// The same for a part of a text. Not generic: other modules would call an unspecialized one for each field of each message.
+package func equalNames(_ a: Substring, _ b: String) -> Bool { areEqual(a.utf8, b.utf8) }
+
+private func areEqual(_ x: some Collection<UInt8>, _ y: some Collection<UInt8>) -> Bool {
     guard x.count == y.count else { return false }
     return zip(x, y).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
 }
