@@ -1,10 +1,11 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import MessagesBackend
 import NacreCore
 import NacreHTTP
 import Synchronization
 import Testing
+
+@testable import MessagesBackend
 
 /// Other people's servers: what each name means and answers, and what was asked of them.
 private final class Elsewhere: Sendable {
@@ -45,6 +46,32 @@ private final class Elsewhere: Sendable {
 
 private final class Pulls: Sendable {
     let count = Mutex(0)
+}
+
+/// A clock on which every wait is over at once.
+private struct HastyClock: TimeSource {
+    let now = StoppedClock().now
+    func sleep(for duration: Duration) async throws {}
+}
+
+/// Holds who enters until it is opened.
+private actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private(set) var total = 0
+
+    func enter() async {
+        total += 1
+        if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+    }
+
+    func countRefusal() { total += 1 }
+
+    func open() {
+        isOpen = true
+        for one in waiting { one.resume() }
+        waiting = []
+    }
 }
 
 @Suite("Remote images")
@@ -243,5 +270,55 @@ struct RemoteImageTests {
         #expect(
             try await server.call(.get, "remote-image/\(id)/?url=https%3A%2F%2Fa.example%2F").json["code"]
                 == "remote_off")
+    }
+
+    @Test("An image that takes too long is given up")
+    func patience() async throws {
+        let access = RemoteAccess(
+            addresses: { _ in ["93.184.216.34"] },
+            send: { _, _ in
+                try await Task.sleep(for: .seconds(20))
+                return Self.picture()
+            })
+        let images = RemoteImages(access: access, time: HastyClock())
+        let failure = await #expect(throws: APIFailure.self) {
+            try await images.image(at: "https://img.example/a.png")
+        }
+        #expect(failure?.code == "remote_failed")
+    }
+
+    @Test("Thirty-two images are fetched at once and no more")
+    func atOnce() async throws {
+        let gate = Gate()
+        let access = RemoteAccess(
+            addresses: { _ in ["93.184.216.34"] },
+            send: { _, _ in
+                await gate.enter()
+                return Self.picture()
+            })
+        let images = RemoteImages(access: access, time: StoppedClock())
+        let codes = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    do {
+                        _ = try await images.image(at: "https://img.example/a.png")
+                        return "shown"
+                    } catch let failure as APIFailure {
+                        await gate.countRefusal()
+                        return failure.code
+                    }
+                }
+            }
+            var rounds = 0
+            while await gate.total < 40, rounds < 1000 {
+                try await Task.sleep(for: .milliseconds(10))
+                rounds += 1
+            }
+            await gate.open()
+            var codes: [String: Int] = [:]
+            for try await code in group { codes[code, default: 0] += 1 }
+            return codes
+        }
+        #expect(codes == ["shown": 32, "remote_busy": 8])
     }
 }

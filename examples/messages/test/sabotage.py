@@ -18,7 +18,7 @@ GUARDS = [
     ("focus stays in the dialog", "shared/elements.js", 'if (event.key !== "Tab") return;', "return;", "LK-5: dialogs"),
     ("typing is no shortcut", "js/mail-app.js", "|| typing(event.target)", "", "LK-5: keyboard"),
     ("remote images only through our server", "js/mail-html.js", "return showRemote ? through(url.href) : null;", "return showRemote ? url.href : null;", "SH-8, NB-10"),
-    ("nothing of a draft stays after signing out", "js/app.js", "if (over) forgetKeptDrafts();", "", "LK-10: without the server"),
+    ("nothing of a draft stays after signing out", "js/app.js", "if (over || changed) forgetKeptDrafts();", "", "LK-10: without the server"),
     ("a draft is kept on the device", "js/draft.js", "localStorage.setItem(prefix + this.id, JSON.stringify(this.#plain()));", "", "LK-10: without the server"),
     ("too large files are not sent", "js/attachments-field.js", "if (item.size > bytes) this.#fail(item, ", "if (false) this.#fail(item, ", "LK-10: files: several"),
     ("sending waits for files", "js/composer.js", "this.sendButton.disabled = this.#sending || pending > 0;", "", "LK-10: files: several"),
