@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import NacreHTTP
 import NacrePorts
 
 /// A link that is taken is one of our own schemes, with a plain host, and says each thing once.
