@@ -3,7 +3,9 @@ import json
 import math
 import re
 import shutil
+import sqlite3
 import struct
+import urllib.error
 import urllib.request
 import uuid
 import wave
@@ -61,6 +63,11 @@ class LabelStudio:
         text = (ROOT / "docs" / "server.md").read_text()
         (folder / "nacre_identity.py").write_text(re.search(r"```python\n(.*?)```", text, re.S).group(1))
         shutil.copy(ROOT / "Tests" / "Peers" / "label_studio_site.py", folder)
+        # Three minutes of migrations on two busy cores, once: what they made is kept beside the packages.
+        kept, database = self.venv / "first.sqlite3", folder / "data" / "label_studio.sqlite3"
+        database.parent.mkdir()
+        if kept.exists():
+            shutil.copy(kept, database)
         env = {
             "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"), "DJANGO_DB": "sqlite", "SECRET_KEY": "for-tests-only",
             "COLLECT_ANALYTICS": "false", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "", "LATEST_VERSION_CHECK": "false",
@@ -75,6 +82,10 @@ class LabelStudio:
             "--user-token", TOKEN], env=env, cwd=folder)
         if not until(lambda: self.process.poll() is not None or self.ready(), 200, 0.5) or self.process.poll() is not None:
             raise Failed("Label Studio did not become ready: " + self.process.log.read_text()[-2000:])
+        if not kept.exists():
+            with sqlite3.connect(database) as source, sqlite3.connect(kept.with_suffix(".new")) as copy:
+                source.backup(copy)
+            kept.with_suffix(".new").rename(kept)
         return self
 
     def ready(self):
@@ -86,9 +97,12 @@ class LabelStudio:
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, method=method, headers={
             "Authorization": f"Token {TOKEN}", "Content-Type": kind})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            text = answer.read()
-            return json.loads(text) if text else None
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                text = answer.read()
+                return json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            raise Failed(f"Label Studio: {method} {path}: {error.code} {error.read()[:600]}")
 
     def upload(self, project, name, content):
         """A file of the project; returns its path at the server."""
@@ -101,10 +115,12 @@ class LabelStudio:
 
     def project(self):
         """A project with one task that has a picture and a sound."""
-        project = self.call("POST", "/api/projects/", {"title": "Harbour", "label_config": CONFIGURATION})["id"]
+        project = self.call("POST", "/api/projects/", {"title": "Harbour"})["id"]
         sound = self.desktop.root / "tone.wav"
         tone(sound)
         files = {"image": self.upload(project, "harbour.png", picture()), "audio": self.upload(project, "bell.wav", sound.read_bytes())}
         task = {key: f"{self.visible}/data/{path}" for key, path in files.items()}
+        # Files are taken up only while the project's labels name one kind of data at most.
+        self.call("PATCH", f"/api/projects/{project}/", {"label_config": CONFIGURATION})
         self.call("POST", f"/api/projects/{project}/import", [{"data": task}])
         return project

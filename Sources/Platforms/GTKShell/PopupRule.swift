@@ -4,7 +4,7 @@
     import CGLib
 
     /// What a window that the page opens may show: an empty page to be written into, a `blob:` of the page, a page of
-    /// the app's own origin; all without the bridge.
+    /// the app's own origin. Only the last, and what the page writes into an empty one, is the page for the bridge too.
     struct PopupRule: Sendable {
         let page: NavigationRule
 

@@ -4,8 +4,8 @@
     import CGLib
     import CWebKitGTK
 
-    /// A window that the page has opened (NB-11): it lives in the page's process, has no bridge, and closes with the page
-    /// that opened it or by itself.
+    /// A window that the page has opened (NB-11): it lives in the page's process and closes with the page that opened it or
+    /// by itself. WebKit gives it the scripts of the page that opened it, for documents of the app's own origin only.
     @MainActor
     final class PopupWindow {
         let view: UnsafeMutablePointer<WebKitWebView>
@@ -22,7 +22,6 @@
         ) {
             self.page = page
             rule = PopupRule(page: page.rule)
-            // A content manager of its own: none of the bridge's scripts or handlers.
             view = nacre_related_view_new(page.view, webkit_user_content_manager_new())
             window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
             gtk_window_set_title(window, page.appName)

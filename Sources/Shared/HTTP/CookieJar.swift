@@ -113,7 +113,7 @@ public final class CookieJar: Sendable {
 
     /// Forgets the cookies for which `condition` is true.
     public func removeAll(where condition: (Cookie) -> Bool) {
-        state.withLock { $0.entries.removeAll { condition($0.cookie) } }
+        state.withLock { state in state.entries.removeAll { condition($0.cookie) } }
     }
 
     /// Whether there is nothing in it.

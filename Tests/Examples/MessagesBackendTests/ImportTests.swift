@@ -108,7 +108,7 @@ struct ImportTests {
     @Test("A message saved as a file and brought in by somebody else is the same message")
     func roundTrip() async throws {
         let server = try await Harness()
-        for words in ["Photos lighthouse", "harbour film bell", "Meeting in", "names nobody"] {
+        for words in ["Photos lighthouse", "harbour film bell", "المشروع", "names nobody"] {
             let thread = try await server.json("threads/\(try await server.find(words))/")
             let message = try #require(thread["messages"]?.array?.last)
             let saved = try await server.call(.get, "messages/\(message["id"]?.string ?? "")/source/")

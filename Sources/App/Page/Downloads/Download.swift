@@ -119,6 +119,7 @@ package actor Download {
 
     /// Removes what has arrived; a later run begins anew.
     package func discard() {
+        file?.remove()
         file = nil
         received = 0
         size = nil

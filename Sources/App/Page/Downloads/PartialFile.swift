@@ -10,6 +10,7 @@ import Synchronization
 final class PartialFile: Sendable {
     let path: String
     private let descriptor: Int32
+    /// Whether nothing is left to remove: it has its name, or is gone.
     private let kept = Mutex(false)
 
     /// A new, empty file; whatever was there is gone, a link is not followed.
@@ -42,6 +43,14 @@ final class PartialFile: Sendable {
     /// Throws away everything from `size` on.
     func cut(to size: Int) throws(NacreError) {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw Self.fault(nacre_errno()) }
+    }
+
+    /// Removes it at once, whoever still holds it.
+    func remove() {
+        kept.withLock { kept in
+            if !kept { unlink(path) }
+            kept = true
+        }
     }
 
     /// Puts it under its name, whole and on disk.

@@ -241,7 +241,12 @@ final class Connection: Sendable {
             try await writer.write(failure, to: head, connection: connection)
         } catch {
             service.log.info("response.aborted", ["why": .string("\(error)")])
-            socket.breakNow()  // guard: listener-broken-answer
+            if response.body.length == nil {
+                // Where no length was told, an end in good order would pass for the whole. What was sent gets a moment to
+                // arrive, for a reset overtakes it.
+                try? await ContinuousClock().sleep(for: .milliseconds(100))
+                socket.breakNow()  // guard: listener-broken-answer
+            }
             throw error
         }
         let rest = await body.reclaim()
