@@ -18,8 +18,8 @@ struct ProviderSettingsTests {
         ].merging(variables) { $1 }
         return try ServerConfiguration(
             json: try JSONParser.parse(
-                #"{"oidc":"# + oidc + #","provider":{"enabled":true,"issuer":"https://id.example.org","#
-                    + provider.dropFirst() + "}"),
+                #"{"oidc":"# + oidc + #","provider":{"enabled":true,"issuer":"https://id.example.org""#
+                    + (provider == "{}" ? "" : ",") + provider.dropFirst() + "}"),
             file: "conf/nacre.server.json", environment: environment
         ) { path in
             switch path {
