@@ -64,7 +64,8 @@ private struct HiddenTyping {
                     // Where no thread takes the signal, its number says the same.
                     exit(128 + number)
                 }
-                kill(getpid(), SIGSTOP)
+                // To this very thread: it must not go on before the process stands still.
+                raise(SIGSTOP)
                 // In the foreground again.
                 Self.set(terminal, hidden)
                 StandardError.write("password: ")

@@ -13,12 +13,14 @@ struct OpenAPIDocument: Sendable {
 
     init(_ configuration: GatewayConfiguration, routes: [(method: HTTPMethod, pattern: String)]) {
         var text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
+        let presentations = configuration.tokens.presentations.map(\.rawValue).sorted()
         let values: [String: JSONValue] = [
             "@NAME@": .string(configuration.name), "@VERSION@": .string(configuration.version),
             "@ORIGIN@": .string(configuration.publicOrigin.description), "@ISSUER@": .string(configuration.oidc.issuer),
             "@SCHEMES@": .array(configuration.callbackSchemes.map(JSONValue.string)),
-            "@PRESENTATIONS@": .array(
-                configuration.tokens.presentations.map(\.rawValue).sorted().map(JSONValue.string)),
+            "@PRESENTATIONS@": .array(presentations.map(JSONValue.string)),
+            // An exchange gives a cookie too, and one where nothing is said.
+            "@EXCHANGES@": .array((["cookie"] + presentations).map(JSONValue.string) + [.null]),
         ]
         // The marks stand in quotes, which the text of a JSON string brings along.
         for (mark, value) in values { text.replace("\"\(mark)\"", with: value.text) }
