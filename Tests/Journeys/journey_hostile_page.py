@@ -1,5 +1,5 @@
 """A page's worst company: frames that reach for the session or the bridge, addresses that run or leave, floods; and the
-windows, questions and keys of the shell around an honest page (NB-10, NB-11, NB-13, NB-14, SH-7, SH-8)."""
+windows and keys of the shell around an honest page (NB-10, NB-11, NB-13, SH-8)."""
 import os
 import signal
 import sys
@@ -14,7 +14,6 @@ from report import run, until
 # Its own policy lets frames run scripts: the one made for bundles without would stop them before anything is tried.
 PAGE = """<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src * data: blob: 'unsafe-inline'">
 <title>Host</title><body><h1>An honest page</h1><p id="words">needle in a haystack, needle</p>
-<button id="ask" onclick="navigator.mediaDevices.getUserMedia({video: true}).then(s => window.media = s.getTracks().length, e => window.media = e.name)">Camera</button>
 <script>
 window.heard = []; onmessage = e => heard.push(e.data);
 const frame = (text, sandbox) => { const f = document.createElement('iframe'); if (sandbox !== null) f.sandbox = sandbox; f.srcdoc = text; document.body.append(f); return f };
@@ -138,13 +137,6 @@ def windows(report, desktop, app, prints):
     # The found text is selected for whoever looks.
     key("Escape")
     report.see("find in page selects what it finds", app.wait_for("getSelection().toString() == 'needle'", 5), app.evaluate("getSelection().toString()"))
-
-    app.click("#ask")
-    time.sleep(1.0)
-    desktop.picture("3-camera-question")
-    report.see("SH-7: the camera is asked for by the shell", any("camera" in t.lower() or t for t in titles()), titles())
-    desktop.xdotool("key", "Escape")
-    report.see("SH-7: and a no is a no", app.wait_for("window.media", 10) == "NotAllowedError", app.evaluate("window.media"))
 
     app.evaluate("onbeforeunload = e => { e.preventDefault(); return 'typed' }")
     app.click("#words")
