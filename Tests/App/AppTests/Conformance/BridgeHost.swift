@@ -56,7 +56,7 @@ final class BridgeHost: Sendable {
             deliver: { text, _ in
                 inbox.take(text)
                 return true
-            }, actions: WindowActions(close: {}, present: {}, minimize: {}))
+            }, actions: WindowActions(close: {}, present: {}, minimize: {}), clearWebData: {})
         parts = try await AppParts.make(
             configuration, AppFolders(id: "org.example.kit", environment: ["HOME": folder]), platform, window)
         await parts.session.restore()
