@@ -38,6 +38,8 @@ class App:
 
     def start(self, *options, wait=True):
         self._forget_page()
+        # A process that was killed may leave its inspector's port held for a while.
+        self.port = free_port()
         self.process = self.desktop.spawn(
             f"app-{self.id}", [BINARIES / "nacre", "run", *options, self.folder],
             env={"NACRE_ENV": "development", "WEBKIT_INSPECTOR_HTTP_SERVER": f"127.0.0.1:{self.port}"})

@@ -33,9 +33,10 @@ class World:
         browser's. As bytes."""
         found = set()
         kept = subprocess.run(["secret-tool", "search", "--all", "--unlock", "xdg:schema", "org.nacre.Secret"],
-                              env=self.desktop.env, capture_output=True, text=True)
-        for match in re.finditer(r'"name":"sessionid"[^{}]*?"value":"([^"]+)"', kept.stdout + kept.stderr):
-            found.add(match[1].encode())
+                              env=self.desktop.env, capture_output=True)
+        # Among them are keys, which are no text.
+        for match in re.finditer(rb'"name":"sessionid"[^{}]*?"value":"([^"]+)"', kept.stdout + kept.stderr):
+            found.add(match[1])
         found |= {value.encode() for value in self.browser.cookies() if len(value) >= 32}
         return found
 
