@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 
 from desktop import free_port
@@ -37,15 +38,37 @@ class App:
         shutil.copytree(ROOT / "Tests" / "Journeys" / name, self.folder / "web")
 
     def start(self, *options, wait=True):
+        self._spawn(options)
+        if wait:
+            try:
+                self._wait_for_page()
+            except Failed:
+                # Rarely, and only beside much other work, a window has been seen to come up without ever asking for its
+                # page. Say where it stands, and try once more.
+                print(f"SLOW START of {self.id}: its threads, and then a second try", flush=True)
+                self._show_threads()
+                self.kill()
+                self._spawn(options)
+                self._wait_for_page()
+        return self
+
+    def _spawn(self, options):
         self._forget_page()
         # A process that was killed may leave its inspector's port held for a while.
         self.port = free_port()
         self.process = self.desktop.spawn(
             f"app-{self.id}", [BINARIES / "nacre", "run", *options, self.folder],
             env={"NACRE_ENV": "development", "WEBKIT_INSPECTOR_HTTP_SERVER": f"127.0.0.1:{self.port}"})
-        if wait:
-            self.wait_for("document.readyState == 'complete' && !!window.nacre", 40, "the page to load")
-        return self
+
+    def _wait_for_page(self):
+        self.wait_for("document.readyState == 'complete' && !!window.nacre", 40, "the page to load")
+
+    def _show_threads(self):
+        if shutil.which("gdb") is None:
+            return
+        found = subprocess.run(["gdb", "-p", str(self.process.pid), "-batch", "-ex", "thread apply all backtrace 14"],
+                               capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+        print("\n".join(line[:180] for line in found.stdout.splitlines() if line.startswith(("Thread", "#"))), flush=True)
 
     @property
     def page(self):
