@@ -30,7 +30,7 @@ extension SignInFlow {
         guard await parts.session.unlock() else {
             throw NacreError("secrets.locked", "Unlock your keyring, then sign out again.")
         }
-        await keepReplaced()
+        await revokeReplaced()
         guard let credentials = await parts.session.credentials() else {
             await parts.session.end(.signedOut)
             return nil

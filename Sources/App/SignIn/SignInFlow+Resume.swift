@@ -8,7 +8,7 @@ extension SignInFlow {
     /// Takes up what an earlier process has left behind; call it once at launch, before links are handled.
     package func resume() async {
         _ = try? await inOrder { flow throws(NacreError) in await flow.resumeNow() }
-        await keepReplaced()
+        await revokeReplaced()
         Task { await retryRevocations() }
     }
 
@@ -63,14 +63,9 @@ extension SignInFlow {
         _ = await apply(.resumed, for: id, token: nil, fault: nil, session: nil, link: nil)
     }
 
-    /// Revokes sessions that have given way to another one, now or as soon as the server takes it (SE-5).
+    /// Revokes sessions that have given way to another one, as soon as the server takes it (SE-5). They are noted down first,
+    /// so that a kill loses none; nobody waits for the network.
     package func revokeReplaced() async {
-        await keepReplaced()
-        await retryRevocations()
-    }
-
-    /// Notes them down first, so that a kill loses none.
-    func keepReplaced() async {
         let given = await parts.session.takeReplaced()
         guard !given.isEmpty else { return }
         for credentials in given {

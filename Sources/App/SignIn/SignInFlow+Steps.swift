@@ -27,7 +27,7 @@ extension SignInFlow {
             // The session is on disk before its attempt is forgotten: a kill between the two finds both and knows why.
             let storing = await parts.session.adopt(session.fields, csrf: session.csrf, attempt: id)
             current?.fault = storing
-            await keepReplaced()
+            await revokeReplaced()
         }
         if let phase = step.phase, phase != now.record.phase || token != nil, !(await persist(phase)) {
             await finish(.failed)

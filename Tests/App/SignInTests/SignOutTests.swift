@@ -141,6 +141,19 @@ import Testing
         #expect(await device.session.snapshot.state == .signedIn)
     }
 
+    @Test("SE-5: who asks for revocations does not wait for a server that is out of reach", .timeLimit(.minutes(1)))
+    func nobodyWaits() async throws {
+        let device = await Device.signedIn()
+        device.server.change { $0.revocationStatus = .badGateway }
+        // A bundle that runs the hand-off by itself: the older session has given way, and nobody has been told.
+        let exchange = try await device.session.authorize(Device.request("/api/v1.0/mobile/auth/exchange/", .post))
+        await device.session.observe(
+            HTTPResponse(fields: ["Set-Cookie": "sessionid=of-the-bundle; Path=/"]), to: exchange)
+        // The clock stands still: a wait for the next try would have no end.
+        await device.flow.revokeReplaced()
+        #expect(!device.disk.revocations.isEmpty)
+    }
+
     @Test("SE-5: signed out with a locked keyring, the person is signed out for good", arguments: [false, true])
     func locked(restarts: Bool) async throws {
         var device = await Device.signedIn(on: try await Disk.onSQLite())
