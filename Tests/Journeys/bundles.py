@@ -3,9 +3,7 @@ of it has changed."""
 import hashlib
 import json
 import pathlib
-import shutil
 import subprocess
-import sys
 
 from app import App
 from desktop import free_port
@@ -13,20 +11,6 @@ from report import ROOT, Failed
 from servers import BINARIES
 
 PICTURES = ROOT / "build" / "peers"
-
-
-def venv(name, requirements, *options):
-    """A Python venv of its own; made once, says so."""
-    folder = ROOT / f".venv-{name}"
-    wanted = ROOT / "Tests" / "Peers" / requirements
-    stamp = folder / "requirements.stamp"
-    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        print(f"peers: making the Python venv {folder.name}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *options,
-                        "-r", wanted], check=True)
-        shutil.copy(wanted, stamp)
-    return folder
 
 
 def packages(folder):

@@ -10,9 +10,10 @@ import struct
 import sys
 import threading
 
-from bundles import PICTURES, BundleApp, digest, nacre_init, packages, venv
+from bundles import PICTURES, BundleApp, digest, nacre_init, packages
 from desktop import Desktop, free_port
 from report import run, until
+from venvs import venv
 
 GREETING = {"server_id": "journey", "server_version": "2.17.350", "schema_version": 100, "min_supported_schema_version": 24,
             "base_url": "", "homeassistant_addon": False, "onboard_done": True, "status": "running"}
@@ -81,7 +82,7 @@ class Server:
 def journey(report):
     report.pictures = PICTURES
     PICTURES.mkdir(parents=True, exist_ok=True)
-    place = packages(venv("bundles", "bundles-requirements.txt", "--no-deps")) / "music_assistant_frontend"
+    place = packages(venv("bundles", "bundles-requirements.txt", options=["--no-deps"])) / "music_assistant_frontend"
     server = Server()
     with Desktop(report) as desktop:
         folder = desktop.root / "music"

@@ -44,7 +44,7 @@ def start_django(desktop, port, origin):
     environment = {"NACRE_GATEWAY": origin, "NACRE_AUDIENCE": f"http://127.0.0.1:{port}", "UPSTREAM_FOLDER": str(folder),
                    "UPSTREAM_PORT": str(port), "PYTHONPATH": f"{folder}:{ROOT / 'Tests' / 'Peers'}"}
     process = desktop.spawn("django", [
-        venv("upstream", "upstream-requirements.txt") / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
+        venv("upstream", "upstream-requirements.txt") / "bin" / "uvicorn", "upstream_site:application", "--host", "127.0.0.1", "--port", port, "--log-level", "warning",
         "--no-access-log"], env=environment, cwd=folder)
     if not until(lambda: answers(f"http://127.0.0.1:{port}/api/public/ready"), 30):
         raise Failed("Django did not become ready: " + process.log.read_text()[-2000:])

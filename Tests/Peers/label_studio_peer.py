@@ -11,8 +11,9 @@ import uuid
 import wave
 import zlib
 
-from bundles import ROOT, packages, venv
+from bundles import ROOT, packages
 from report import Failed, until
+from venvs import venv
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 CONFIGURATION = """<View>

@@ -41,7 +41,7 @@ class Peer:
         """Nothing is in between."""
 
     def __init__(self, desktop):
-        self.desktop, self.port, self.bin = desktop, free_port(), venv("peers", "peers-requirements.txt", " (some 300 MB)")
+        self.desktop, self.port, self.bin = desktop, free_port(), venv("peers", "peers-requirements.txt", " (some 300 MB)") / "bin"
         self.folder = desktop.root / type(self).__name__.lower()
         self.folder.mkdir()
 

@@ -2,7 +2,7 @@
 
 package import NacreBridge
 package import NacreCore
-import NacreHTTP
+package import NacreHTTP
 package import NacrePorts
 
 /// Capacitor's `Share`. Files must be the app's own (`FileRoots`); an address of the page's own proxy is told as the
@@ -12,12 +12,12 @@ package struct SharePlugin: BridgePlugin {
     package let methods = [BridgeMethod("canShare"), BridgeMethod("share")]
     private let target: any ShareTarget
     private let roots: FileRoots
-    private let origin: String
+    private let page: Origin
 
-    package init(target: any ShareTarget, roots: FileRoots, origin: String) {
+    package init(target: any ShareTarget, roots: FileRoots, page: Origin) {
         self.target = target
         self.roots = roots
-        self.origin = origin
+        self.page = page
     }
 
     package func call(_ method: String, options: JSONValue, call: BridgeCallContext) async throws -> JSONValue {
@@ -25,7 +25,7 @@ package struct SharePlugin: BridgePlugin {
         let options = Options("Share.share", options)
         var content = ShareContent(
             title: options["title"]?.string, text: options["text"]?.string,
-            url: options["url"]?.string.map { ProxyURL.unwrap($0, origin: origin) },
+            url: options["url"]?.string.map { MediaProxyURL.unwrap($0, page: page) },
             dialogTitle: options["dialogTitle"]?.string)
         if let files = options["files"] {
             guard let uris = files.array?.map(\.string), uris.allSatisfy({ $0 != nil }) else {
@@ -54,19 +54,5 @@ package struct SharePlugin: BridgePlugin {
             throw BridgeRejection(code: "INVALID", message: "Share.share hands over files of the app only.")
         }
         return place.absolute
-    }
-}
-
-/// The address that one of the page's own proxy (`/_capacitor_http_interceptor_?u=…`) stands for (NB-4): it is never
-/// shown, copied or sent anywhere.
-package enum ProxyURL {
-    private static let paths = ["/_capacitor_http_interceptor_", "/_capacitor_https_interceptor_"]
-
-    package static func unwrap(_ url: String, origin: String) -> String {
-        for path in paths where url.hasPrefix(origin + path + "?") {
-            let query = url.dropFirst((origin + path + "?").count).prefix { $0 != "#" }
-            if let target = FormFields(decoding: query)?["u"] { return target }
-        }
-        return url
     }
 }

@@ -76,7 +76,7 @@ package struct StandardPlugins: Sendable {
                 time: parts.time, random: parts.random),
             CookiesPlugin(cookies: jar, address: parts.address), network,
             FilesystemPlugin(roots: parts.files, random: parts.random),
-            SharePlugin(target: parts.share, roots: parts.files, origin: parts.address.page.description),
+            SharePlugin(target: parts.share, roots: parts.files, page: parts.address.page),
             ClipboardPlugin(clipboard: parts.clipboard), PushNotificationsPlugin(events: parts.events),
             StatusBarPlugin(surface: parts.surface, events: parts.events), SystemBarsPlugin(),
             KeyboardPlugin(surface: parts.surface), HapticsPlugin(),

@@ -67,12 +67,6 @@ extension Cookie {
         guard satisfiesPrefix(of: url, namesRoot: attributes.path == "/") else { return nil }
     }
 
-    private static func split(_ text: Substring, at separator: Unicode.Scalar, maxSplits: Int) -> [Substring] {
-        text.utf8.split(
-            separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false
-        ).map { Substring($0) }
-    }
-
     /// The attributes of a field; of several of one name the last counts (section 5.7.3).
     private struct Attributes {
         var isSecure = false
@@ -88,7 +82,7 @@ extension Cookie {
 
         init(_ parts: ArraySlice<Substring>, now: Instant) {
             for part in parts {
-                let pair = Cookie.split(part, at: "=", maxSplits: 1)
+                let pair = part.parts(at: "=", most: 2, keepingEmpty: true)
                 let text = pair.count > 1 ? pair[1].trimmingSpaces() : ""
                 guard text.utf8.count <= 1024 else { continue }
                 switch pair[0].trimmingSpaces().asciiLowercased {

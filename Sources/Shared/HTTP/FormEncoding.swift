@@ -1,5 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import NacreCore
+
 /// Percent-encoding and `application/x-www-form-urlencoded` (WHATWG URL section 5).
 public enum PercentEncoding {
     private static func isUnreserved(_ byte: UInt8) -> Bool {
@@ -13,7 +15,7 @@ public enum PercentEncoding {
     }
 
     /// One byte as an escape.
-    static func escape(_ byte: UInt8) -> String {
+    package static func escape(_ byte: UInt8) -> String {
         let digits = Array("0123456789ABCDEF")
         return "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
     }
@@ -47,8 +49,8 @@ public enum PercentEncoding {
         while index < bytes.count {
             switch bytes[index] {
             case UInt8(ascii: "%"):
-                guard index + 2 < bytes.count, let high = hexValue(bytes[index + 1]),
-                    let low = hexValue(bytes[index + 2])
+                guard index + 2 < bytes.count, let high = Hex.digit(bytes[index + 1]),
+                    let low = Hex.digit(bytes[index + 2])
                 else { return nil }
                 out.append(high << 4 | low)
                 index += 3
@@ -61,15 +63,6 @@ public enum PercentEncoding {
             }
         }
         return out
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

@@ -6,6 +6,8 @@
 public enum MediaProxyURL {
     /// Its path; no bundle can have such a file.
     public static let path = "/_capacitor_http_interceptor_"
+    /// Its older name for https, which pages may still hold; nothing is served there.
+    private static let older = "/_capacitor_https_interceptor_"
     /// The name of the one query parameter.
     public static let parameter = "u"
 
@@ -29,7 +31,7 @@ public enum MediaProxyURL {
 
     /// What a URL of this form wraps; nil for any other, and for one without exactly one `u`.
     public static func target(of url: WebURL) -> String? {
-        guard url.path == path else { return nil }
+        guard url.path == path || url.path == older else { return nil }
         return target(query: url.query)
     }
 

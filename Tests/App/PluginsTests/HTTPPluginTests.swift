@@ -194,7 +194,7 @@ struct HTTPPluginTests {
             ("http://x.example/y", "http://x.example/y"),
         ] as [(String, String?)])
     func references(_ reference: String, _ wanted: String?) throws {
-        #expect(try WebURL("https://a.example/b/c/d?q").resolve(reference)?.description == wanted)
+        #expect(try WebURL("https://a.example/b/c/d?q").resolving(reference)?.description == wanted)
     }
 }
 

@@ -3,6 +3,7 @@
 import Foundation
 import NacreBridge
 import NacreCore
+import NacreHTTP
 import NacrePorts
 import NacreTesting
 import Synchronization
@@ -113,7 +114,8 @@ struct SharePluginTests {
     private func share(_ options: JSONValue, cancelled: Bool = false) async -> (code: String?, seen: [ShareContent]) {
         let target = NotedShare(cancelled: cancelled)
         let plugin = SharePlugin(
-            target: target, roots: FileRoots(files: "/app/files", cache: "/app/cache"), origin: "https://localhost")
+            target: target, roots: FileRoots(files: "/app/files", cache: "/app/cache"),
+            page: Origin(scheme: "https", host: "localhost", port: 443))
         do {
             _ = try await plugin.call("share", options: options, call: BridgeCallContext(pageLoad: 1) { _ in })
             return (nil, target.shared)

@@ -245,3 +245,15 @@ extension HTTPResponse {
         return FormFields(decoding: target.split(separator: "?").last ?? "") ?? FormFields()
     }
 }
+
+extension GatewayFixture {
+    /// How often the provider has been asked for new tokens.
+    func refreshes() async throws -> Int {
+        var count = 0
+        for request in provider.requests where request.path == "/token" {
+            let body = String(decoding: try await request.body.collect(upTo: 1 << 16), as: UTF8.self)
+            if body.contains("grant_type=refresh_token") { count += 1 }
+        }
+        return count
+    }
+}

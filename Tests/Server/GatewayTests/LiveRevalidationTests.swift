@@ -39,15 +39,6 @@ import Testing
         return (near, Task { try await upgrade(far) })
     }
 
-    private func refreshes(_ fixture: GatewayFixture) async throws -> Int {
-        var count = 0
-        for request in fixture.provider.requests where request.path == "/token" {
-            let body = String(decoding: try await request.body.collect(upTo: 1 << 16), as: UTF8.self)
-            if body.contains("grant_type=refresh_token") { count += 1 }
-        }
-        return count
-    }
-
     @Test("HO-13: after twelve hours a WebSocket is asked about, and closed with 1008 when the provider refuses")
     func refused() async throws {
         let fixture = try await fixture()
@@ -55,7 +46,7 @@ import Testing
         let (near, running) = try await open(app)
         fixture.time.advance(by: age - .seconds(1))
         await fixture.gateway.lookAtLiveConnections()
-        #expect(try await refreshes(fixture) == 0)
+        #expect(try await fixture.refreshes() == 0)
         fixture.provider.revokeRefreshTokens()
         fixture.time.advance(by: .seconds(1))
         await fixture.gateway.lookAtLiveConnections()
@@ -77,7 +68,7 @@ import Testing
             fixture.time.advance(by: age)
             await fixture.gateway.lookAtLiveConnections()
             await fixture.gateway.lookAtLiveConnections()
-            #expect(try await refreshes(fixture) == day)
+            #expect(try await fixture.refreshes() == day)
             #expect(fixture.gateway.liveConnectionCount == 3)
         }
         try await sockets[0].near.write([0x82, 1, 9])

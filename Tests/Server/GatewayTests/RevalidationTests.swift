@@ -10,15 +10,6 @@ import Testing
     private let me = "/api/v1.0/users/me/"
     private let age: Duration = .seconds(12 * 3600)
 
-    private func refreshes(_ fixture: GatewayFixture) async throws -> Int {
-        var count = 0
-        for request in fixture.provider.requests where request.path == "/token" {
-            let body = String(decoding: try await request.body.collect(upTo: 1 << 16), as: UTF8.self)
-            if body.contains("grant_type=refresh_token") { count += 1 }
-        }
-        return count
-    }
-
     @Test("HO-13: still signed in tomorrow: after 12 hours the next request renews at the provider, once")
     func renewed() async throws {
         let fixture = try await GatewayFixture()
@@ -27,7 +18,7 @@ import Testing
         fixture.provider.person.name = "Alice Durand"
         #expect(try await app.send(.get, me).json()["full_name"] == "Alice Durand")
         #expect(try await app.send(.get, me).status == .ok)
-        #expect(try await refreshes(fixture) == 1)
+        #expect(try await fixture.refreshes() == 1)
         for _ in 0..<3 {
             fixture.time.advance(by: age)
             #expect(try await app.send(.get, me).status == .ok)
@@ -44,7 +35,7 @@ import Testing
             return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
         }
         #expect(statuses == [200])
-        #expect(try await refreshes(fixture) == 1)
+        #expect(try await fixture.refreshes() == 1)
     }
 
     @Test("HO-13: invalid_grant ends the session with 401 and a reason")

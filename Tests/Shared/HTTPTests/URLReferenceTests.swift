@@ -31,6 +31,10 @@ struct URLReferenceTests {
                 "https://api.example/a?b=c"
             ),
             ("/_capacitor_http_interceptor_?u=https%3A%2F%2Fapi.example%2Fa", "https://api.example/a"),
+            (
+                "https://localhost/_capacitor_https_interceptor_?u=https%3A%2F%2Fapi.example%2Fa",
+                "https://api.example/a"
+            ),
             ("https://localhost/_capacitor_http_interceptor_?u=https://api.example/a", "https://api.example/a"),
             ("https://localhost/other?u=x", "https://localhost/other?u=x"),
             (

@@ -25,7 +25,7 @@ package struct APIAddress: Sendable {
     ///
     /// - Throws: a `BridgeRejection` that says what is wrong with it.
     func url(_ text: String) throws -> WebURL {
-        let unwrapped = ProxyURL.unwrap(text, origin: page.description)
+        let unwrapped = MediaProxyURL.unwrap(text, page: page)
         guard let url = try? WebURL(Self.escaped(unwrapped)) else {
             throw BridgeRejection.invalid("The url must be an absolute http or https address.")
         }
@@ -52,42 +52,9 @@ package struct APIAddress: Sendable {
 
     /// With what a browser would escape by itself.
     private static func escaped(_ text: String) -> String {
-        var out: [UInt8] = []
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
+        text.utf8.map { byte in
             let isPlain = byte > 0x20 && byte < 0x7F && !"\"<>^`{|}".utf8.contains(byte)
-            out += isPlain ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: out, as: UTF8.self)
+            return isPlain ? String(Unicode.Scalar(byte)) : PercentEncoding.escape(byte)
+        }.joined()
     }
-}
-
-extension WebURL {
-    /// The address that `reference` means here (RFC 3986 section 5.2), or nil when it is no http or https one.
-    func resolve(_ reference: String) -> WebURL? {
-        let text = String(reference.prefix { $0 != "#" })
-        if let colon = text.firstIndex(of: ":"),
-            text[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
-            text.first?.isLetter == true
-        {
-            return try? WebURL(text)
-        }
-        if text.hasPrefix("//") { return try? WebURL(origin.scheme + ":" + text) }
-        if text.isEmpty { return self }
-        if text.hasPrefix("?") { return try? WebURL(origin.description + path + text) }
-        let start = text.hasPrefix("/") ? text : String(path[..<path.lastSlash]) + text
-        let (rawPath, query) = (start.prefix { $0 != "?" }, start.drop { $0 != "?" })
-        var segments: [Substring] = []
-        let parts = rawPath.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        for (index, part) in parts.enumerated() {
-            if part == ".." { _ = segments.popLast() } else if part != "." { segments.append(part) }
-            if index == parts.count - 1, part == "." || part == ".." { segments.append("") }
-        }
-        return try? WebURL(origin.description + "/" + segments.joined(separator: "/") + String(query))
-    }
-}
-
-extension String {
-    /// Behind the last slash.
-    fileprivate var lastSlash: Index { lastIndex(of: "/").map { index(after: $0) } ?? startIndex }
 }

@@ -42,7 +42,7 @@ package struct HTTPPlugin: BridgePlugin {
             guard plan.followsRedirects, let location = response.fields["Location"],
                 [301, 302, 303, 307, 308].contains(response.status.rawValue)
             else { return try await answer(response, url, plan) }
-            guard let next = url.resolve(location).map(network) else {
+            guard let next = url.resolving(location).map(network) else {
                 throw BridgeRejection(code: "http.redirect", message: "The server redirects to what is no web address.")
             }
             try address.check(next)

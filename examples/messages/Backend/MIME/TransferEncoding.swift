@@ -1,5 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import NacreCore
+
 /// How a part's bytes are written down (RFC 2045 section 6), read with the tolerance that real mail needs.
 enum TransferEncoding {
     static func decode(_ bytes: ArraySlice<UInt8>, _ name: String?) -> [UInt8] {
@@ -48,7 +50,9 @@ enum TransferEncoding {
                 out.append(32)
             } else if byte != UInt8(ascii: "=") {
                 out.append(byte)
-            } else if index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) {
+            } else if index + 2 < bytes.count, let high = Hex.digit(bytes[index + 1]),
+                let low = Hex.digit(bytes[index + 2])
+            {
                 out.append(high << 4 | low)
                 index += 2
             } else {
@@ -60,14 +64,5 @@ enum TransferEncoding {
             index += 1
         }
         return out
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }
