@@ -36,6 +36,27 @@ struct DraftFileTests {
         #expect(try await server.json("drafts/\(Self.id)/")["attachments"] == [file])
     }
 
+    @Test("Files stand in the order they were chosen in, whichever arrives first")
+    func order() async throws {
+        let server = try await server()
+        for (name, position) in [("second", "2"), ("third", "3"), ("first", "1")] {
+            let (status, file) = try await server.attach(name, [1], position: position, to: Self.id)
+            #expect(status == .created)
+            #expect(file["position"]?.integer == Int64(position))
+        }
+        let files = try await server.json("drafts/\(Self.id)/")["attachments"]?.array ?? []
+        #expect(files.map { $0["name"]?.string } == ["first", "second", "third"])
+    }
+
+    @Test("A place that is no whole number is refused, and nothing is stored", arguments: ["", "-1", "1.5", "x", "1000001"])
+    func badPosition(field: String) async throws {
+        let server = try await server()
+        let (status, json) = try await server.attach("a", [1], position: field, to: Self.id)
+        #expect(status == .badRequest)
+        #expect(json["code"] == "bad_position")
+        #expect(try await server.json("drafts/\(Self.id)/")["attachments"] == [])
+    }
+
     @Test("A file can be taken off again")
     func removed() async throws {
         let server = try await server()

@@ -108,11 +108,12 @@ struct Harness {
     /// Puts a file to a draft.
     @discardableResult
     func attach(
-        _ name: String, _ bytes: [UInt8], type: String = "text/plain", to draft: String, as person: String = "ada"
+        _ name: String, _ bytes: [UInt8], type: String = "text/plain", position: String? = nil, to draft: String,
+        as person: String = "ada"
     ) async throws -> (status: HTTPStatus, json: JSONValue) {
-        let answer = try await call(
-            .post, "drafts/\(draft)/attachments/", bytes,
-            fields: ["Content-Type": type, "X-File-Name": PercentEncoding.encode(name)], as: person)
+        var fields = ["Content-Type": type, "X-File-Name": PercentEncoding.encode(name)]
+        fields["X-File-Position"] = position
+        let answer = try await call(.post, "drafts/\(draft)/attachments/", bytes, fields: fields, as: person)
         return (answer.status, answer.json)
     }
 

@@ -30,6 +30,7 @@ extension API {
             guard let name = field.flatMap({ PercentEncoding.decode($0) }) else {  // guard: file-name-field
                 throw APIFailure.badRequest("no_name", "Send the file's name, percent-encoded, as X-File-Name.")
             }
+            let position = try filePosition(request.fields["X-File-Position"])
             // Said before the file has come, where its length is known.
             guard request.body.length ?? 0 <= DraftLimits.total else { throw DraftLimits.tooLarge }
             let bytes: [UInt8]
@@ -39,7 +40,8 @@ extension API {
                 throw DraftLimits.tooLarge
             }
             let file = try await store.attach(
-                name: name, type: RequestBody.mediaType(request), bytes: bytes, to: id(context), of: identity(context))
+                name: name, type: RequestBody.mediaType(request), position: position, bytes: bytes, to: id(context),
+                of: identity(context))
             return .json(file, status: .created)
         }
         routes.delete("/api/v1.0/drafts/:id/attachments/:file/") { _, context in
@@ -49,5 +51,14 @@ extension API {
             }
             return .json(["removed": true])
         }
+    }
+
+    /// Where a file stands among those of its draft: two on their way at once may come in either order. Unsaid is 0.
+    private static func filePosition(_ field: String?) throws -> Int64 {
+        guard let field else { return 0 }
+        guard let position = Int64(field), (0...1_000_000).contains(position) else {
+            throw APIFailure.badRequest("bad_position", "X-File-Position is a whole number from 0 to 1000000.")
+        }
+        return position
     }
 }

@@ -5,11 +5,11 @@ import NacreDatabase
 import NacreHTTP
 
 extension MailStore {
-    /// Puts a file to a draft.
+    /// Puts a file to a draft; `position` is its place among the draft's files, first those of the least.
     ///
     /// - Throws: 404 without such a draft, 413 when all files together become too many or too large.
     func attach(
-        name: String, type: String, bytes: [UInt8], to draft: String, of identity: Identity
+        name: String, type: String, position: Int64, bytes: [UInt8], to draft: String, of identity: Identity
     ) async throws -> JSONValue {
         let person = try await person(identity)
         let id = writer.random.token(bits: 96)
@@ -34,15 +34,16 @@ extension MailStore {
             let type = BlobAnswer.contentType(type)
             try sql.execute(
                 """
-                INSERT INTO mail_draft_file (id, draft, person, name, type, size, content)
-                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                INSERT INTO mail_draft_file (id, draft, person, name, type, size, content, position)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                 """,
                 [
                     .text(id), .integer(row), .integer(person), .text(name), .text(type), SQLValue(bytes.count),
-                    .blob(bytes),
+                    .blob(bytes), .integer(position),
                 ])
             return [
                 "id": .string(id), "name": .string(name), "type": .string(type), "size": JSONValue(bytes.count),
+                "position": .integer(position),
             ]
         }
     }

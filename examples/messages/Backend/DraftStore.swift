@@ -83,7 +83,7 @@ extension MailStore {
             [.text(id), .integer(person)])
         guard let row else { return nil }
         let files = try sql.query(
-            "SELECT id, name, type, size FROM mail_draft_file WHERE draft = $1 ORDER BY row",
+            "SELECT id, name, type, size, position FROM mail_draft_file WHERE draft = $1 ORDER BY position, row",
             [.integer(try row.integer("row"))])
         return [
             "id": .string(id), "to": try JSONParser.parse(row.text("recipients")),
@@ -147,7 +147,7 @@ extension SQLRow {
         get throws(NacreError) {
             [
                 "id": .string(try text("id")), "name": .string(try text("name")), "type": .string(try text("type")),
-                "size": .integer(try integer("size")),
+                "size": .integer(try integer("size")), "position": .integer(try integer("position")),
             ]
         }
     }

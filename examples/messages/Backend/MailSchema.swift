@@ -49,5 +49,7 @@ enum MailSchema {
                 size BIGINT NOT NULL, content BYTEA NOT NULL);
             CREATE INDEX mail_draft_file_draft ON mail_draft_file (draft, row);
             """),
+        // Two files on their way at once may come in either order; the one they were chosen in is kept.
+        Migration(3, "ALTER TABLE mail_draft_file ADD COLUMN position BIGINT NOT NULL DEFAULT 0"),
     ]
 }

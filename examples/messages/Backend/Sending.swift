@@ -45,7 +45,7 @@ extension MailStore {
                 subject: try row.text("subject"), sentAt: now, text: try row.text("body"), html: nil,
                 messageID: "\(writer.random.token(bits: 96))@messages.invalid",
                 draftFiles: try sql.query(
-                    "SELECT row FROM mail_draft_file WHERE draft = $1 ORDER BY row", [.integer(draft)]
+                    "SELECT row FROM mail_draft_file WHERE draft = $1 ORDER BY position, row", [.integer(draft)]
                 ).map { try $0.integer("row") })
             let everybody = message.to + message.cc + (try Self.addresses(row, "blind"))
             try Self.check(everybody)

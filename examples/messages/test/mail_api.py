@@ -114,8 +114,8 @@ def drafts(servers, request, parts, sent, raw, mail, answer, scenario):
         name = urllib.parse.unquote(request.headers.get("X-File-Name", ""))
         identifier = uuid.uuid4().hex
         mail.uploads[identifier] = (request.headers.get("Content-Type"), raw)
-        part = {"id": identifier, "name": name, "type": request.headers.get("Content-Type"), "size": len(raw)}
-        draft["attachments"].append(part)
+        part = {"id": identifier, "name": name, "type": request.headers.get("Content-Type"), "size": len(raw), "position": int(request.headers["X-File-Position"])}
+        draft["attachments"] = sorted([*draft["attachments"], part], key=lambda one: one.get("position", 0))
         answer(201, part)
     elif parts[2] == "attachments" and request.command == "DELETE":
         draft["attachments"] = [part for part in draft["attachments"] if part["id"] != parts[3]]

@@ -129,7 +129,7 @@ class Servers:
         return self.serve(request, parts[2], "/" + parts[3], self.api_origin(parts[2]))
 
     def serve(self, request: Handler, scenario: str, path: str, origin: str):
-        cors = [("Access-Control-Allow-Origin", self.page_origin), ("Access-Control-Allow-Headers", "content-type, range, x-csrftoken, x-file-name"),
+        cors = [("Access-Control-Allow-Origin", self.page_origin), ("Access-Control-Allow-Headers", "content-type, range, x-csrftoken, x-file-name, x-file-position"),
                 ("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")]
 
         def answer(status, body, kind="application/json", headers=()):

@@ -97,8 +97,8 @@ export class Api {
   }
 
   /** What an upload needs beside its bytes; `upload.js` sends it, since only XMLHttpRequest tells how far it is. */
-  async uploadTarget(draft, file) {
-    const headers = { "X-File-Name": encodeURIComponent(file.name), "Content-Type": file.type || "application/octet-stream", Accept: "application/json" };
+  async uploadTarget(draft, file, position) {
+    const headers = { "X-File-Name": encodeURIComponent(file.name), "X-File-Position": String(position), "Content-Type": file.type || "application/octet-stream", Accept: "application/json" };
     if (!this.native) headers["X-CSRFToken"] = await this.#token();
     return { url: `${this.base}drafts/${draft}/attachments/`, headers };
   }

@@ -69,7 +69,8 @@ export class AttachmentsField {
 
   add(files) {
     for (const file of files) {
-      const item = { key: (number += 1), id: null, name: file.name || t("thread.unnamed"), type: file.type, size: file.size, file, state: "waiting", progress: 0 };
+      const position = this.#items.reduce((last, one) => Math.max(last, one.position ?? 0), 0) + 1;
+      const item = { position, key: (number += 1), id: null, name: file.name || t("thread.unnamed"), type: file.type, size: file.size, file, state: "waiting", progress: 0 };
       this.#items.push(item);
       this.#check(item);
     }
@@ -109,6 +110,7 @@ export class AttachmentsField {
       if (!this.#draft.onServer) await this.#draft.save({ force: true });
       item.abort.signal.throwIfAborted();
       const answer = await uploadFile(this.#api, this.#draft.id, item.file, {
+        position: item.position,
         signal: item.abort.signal,
         onProgress: (part) => {
           item.progress = part;

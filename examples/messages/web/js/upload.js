@@ -3,9 +3,9 @@
 
 import { ApiError, failure } from "./api.js";
 
-/** Sends `file` to a draft. `onProgress(0…1)`. Resolves to the attachment as the server has it. */
-export async function uploadFile(api, draft, file, { onProgress, signal }) {
-  const { url, headers } = await api.uploadTarget(draft, file);
+/** Sends `file` to a draft, to stand at `position` among its files. `onProgress(0…1)`. Resolves to the attachment as the server has it. */
+export async function uploadFile(api, draft, file, { position, onProgress, signal }) {
+  const { url, headers } = await api.uploadTarget(draft, file, position);
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
