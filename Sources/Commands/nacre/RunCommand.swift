@@ -46,7 +46,12 @@ enum RunCommand {
             let own = try options.authorities()
             curl.authoritiesFile = configuration.apiAuthorities
             if configuration.apiAuthorities == nil, let own { curl.authoritiesFile = try both(own, folders) }
-            let proxies = SystemProxyResolver(log: log.labelled("proxy"))
+            let time = SystemTime()
+            // The configuration's own server is reached past any proxy; which one it is, is what it is read for.
+            let automatic = AutomaticProxy(
+                fetch: ProxyScriptFetch.by(CurlTransport(configuration: curl), time: time),
+                host: ProxyScriptProcess(command: ["/proc/self/exe", ProxyScriptServer.command]), time: time)
+            let proxies = SystemProxyResolver(automatic: automatic, time: time, log: log.labelled("proxy"))
             curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
             var secrets: [any SecretStore] = [
                 SecretServiceStore(applicationID: configuration.id, label: configuration.name)
