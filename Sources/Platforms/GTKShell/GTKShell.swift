@@ -34,11 +34,20 @@
         /// - Parameter prepare: starts the app half. What it throws is shown in a dialog and ends the run with 1.
         package static func run(_ identity: ShellIdentity, links: [String], prepare: @escaping Prepare) -> Int32 {
             MainQueueSource.install()
+            makeDefaults()
             g_set_prgname(identity.applicationID)
             g_set_application_name(identity.name)
             let shell = GTKShell(identity, prepare)
             if let code = shell.handOver(links) { return code }
             return shell.loop(links)
+        }
+
+        /// Makes GIO's defaults while there is one thread only. GIO makes them under one lock and takes that of class
+        /// initialisation inside; WebKit, whose inspector connects while a class of its own is initialised, takes them the
+        /// other way round. A window beside a thread that asked for the network's state then stood still for ever.
+        private static func makeDefaults() {
+            _ = g_proxy_resolver_get_default()
+            _ = g_network_monitor_get_default()
         }
 
         /// The version of WebKitGTK that runs, such as `2.50.6`.
