@@ -177,5 +177,7 @@ class App:
         """A picture of the window once the page has drawn what it now shows."""
         window = self._window()
         self.desktop.xdotool("windowraise", window)
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))")
+        # A page that has just begun to work hard, on a busy machine, draws late.
+        until(lambda: self.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true), 400))))"), 40)
         return self.desktop.picture(name, window)
