@@ -34,6 +34,15 @@ const tests = {
     equal(C.isPluginAvailable("App"), true);
     equal(C.isPluginAvailable("Radio"), false);
   },
+  "where a person chooses the server, nacre.server says which and asks for another": async () => {
+    equal([nacre.server.asking, nacre.server.origin], [false, "https://mail.example.org"]);
+    equal(Object.isFrozen(nacre.server), true);
+    native.answer = () => ({ success: true, data: { outcome: "asking" } });
+    equal(await nacre.server.change(), { outcome: "asking" });
+    await nacre.server.choose("a.example");
+    equal(native.calls("NacreServer").map(({ message }) => [message.methodName, message.options]),
+      [["change", {}], ["choose", { address: "a.example" }]]);
+  },
   "NB-10: a message carries the origin and frame the page cannot write": async () => {
     await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
     const { envelope } = native.calls("App").at(-1);

@@ -19,11 +19,14 @@ struct AppParts: Sendable {
     let holds: AttemptHolds
     let bridge: Bridge
     let plugins: StandardPlugins
+    /// Present where a person chooses the server.
+    let server: ServerPlugin?
     let surface: PageSurface
     let files: FileRoots
 
     static func make(
-        _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
+        _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
+        _ seat: ServerSeat? = nil
     ) async throws -> AppParts {
         let now = platform.time.now
         let note = folders.state + "/secrets-kind"
@@ -79,13 +82,22 @@ struct AppParts: Sendable {
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
                     signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
                 time: platform.time, random: platform.random, events: relay))
+        let server = seat.flatMap { seat in
+            configuration.choosesServer
+                ? ServerPlugin(
+                    configuration: configuration,
+                    probe: ServerProbe(
+                        transport: platform.transport, path: configuration.serverProbe, time: platform.time),
+                    seat: seat) : nil
+        }
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: plugins.all, log: platform.log.labelled("bridge"), deliver: window.deliver)
+            plugins: plugins.all + (server.map { [$0] } ?? []), log: platform.log.labelled("bridge"),
+            deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            surface: surface, files: files)
+            server: server, surface: surface, files: files)
     }
 }
 

@@ -27,12 +27,14 @@ enum RunCommand {
             }
             let configuration = options.configuration
             let identity = ShellIdentity(applicationID: configuration.id, name: configuration.name)
-            return MainActor.assumeIsolated {
+            let code = MainActor.assumeIsolated {
                 GTKShell.run(identity, links: options.links) { handle in
                     let delegate = try await RunDelegate.start(options, handle: handle)
                     return (try await delegate.shellConfiguration(options), delegate)
                 }
             }
+            guard code == ShellRestart.code else { return code }
+            return NacreCommand.complain(Relaunch.run(["run"] + options.again, options.environment))
         }
 
         /// The Linux system under the app.
@@ -54,7 +56,7 @@ enum RunCommand {
             let proxies = SystemProxyResolver(automatic: automatic, time: time, log: log.labelled("proxy"))
             curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
             var secrets: [any SecretStore] = [
-                SecretServiceStore(applicationID: configuration.id, label: configuration.name)
+                SecretServiceStore(applicationID: configuration.secretsID, label: configuration.name)
             ]
             if let passphrase = options.environment["NACRE_PASSPHRASE"], !passphrase.isEmpty {
                 let store = PassphraseFileStore(path: folders.state + "/secrets", random: SystemRandom()) { _ in

@@ -21,11 +21,14 @@
 
         /// Starts the app half for this window.
         static func start(_ options: RunOptions, handle: any ShellHandle) async throws -> RunDelegate {
+            var options = options
+            let seat = try seat(&options, handle)
             let configuration = options.configuration
             let log = Log(
                 label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
                 sink: StandardErrorSink())
-            let folders = try AppFolders(id: configuration.id, environment: options.environment)
+            let folders = try AppFolders(
+                id: configuration.id, environment: options.environment, server: configuration.boundServer)
             let platform = try await RunCommand.platform(options, folders, log)
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
@@ -36,9 +39,19 @@
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
-                window: window)
+                window: window, seat: seat)
             await application.onScripts { pair in await handle.use(Self.scripts(pair)) }
             return RunDelegate(application, folders)
+        }
+
+        /// What a person has chosen, taken into the configuration; nil where there is nothing to choose.
+        private static func seat(_ options: inout RunOptions, _ handle: any ShellHandle) throws -> ServerSeat? {
+            guard options.configuration.choosesServer else { return nil }
+            let folder = try AppFolders.root(id: options.configuration.id, environment: options.environment)
+            var choice = ServerChoice(folder: folder, isDevelopment: options.configuration.isDevelopment)
+            if options.asksForServer { choice.isAsking = true }
+            options.configuration = options.configuration.with(choice)
+            return ServerSeat(folder: folder, choice: choice, restart: { await handle.restart() })
         }
 
         private init(_ application: NacreApplication, _ folders: AppFolders) {
@@ -74,7 +87,8 @@
             }
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
-            result.apiOrigin = configuration.visibleAPI.description
+            result.apiOrigin = configuration.needsServer ? nil : configuration.visibleAPI.description
+            result.changesServer = configuration.boundServer != nil
             if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
                 result.printFolder = folder
             }
@@ -126,6 +140,8 @@
         func attachment(at url: String) async -> (any ShellDownload)? {
             await application.downloads.attachment(at: url).map { RunDownload(download: $0.download, first: $0.first) }
         }
+
+        func changeServer() { Task { [application] in await application.changeServer() } }
 
         func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
 

@@ -24,10 +24,11 @@
         private var started = false
         private var waitingLinks: [String] = []
         private var closing = false
+        private var restarting = false
         private var closeRound = 0
         private var failure: Int32 = 0
 
-        /// Runs the app until its window is closed and returns the process's exit code.
+        /// Runs the app until its window is closed and returns the process's exit code, or `ShellRestart.code`.
         ///
         /// A second start of a running app (SH-6) hands its links over, raises the window there and returns 0 without
         /// calling `prepare`; so nothing of the app may be opened before.
@@ -96,7 +97,12 @@
             var arguments: [UnsafeMutablePointer<CChar>?] = ([identity.applicationID] + links).map { g_strdup($0) }
             let code = g_application_run(base, gint(arguments.count), &arguments)
             arguments.forEach { g_free($0) }
-            return failure == 0 ? code : failure
+            // The next start is to find the name of this one free.
+            if restarting, let bus = g_application_get_dbus_connection(base) {
+                g_dbus_connection_close_sync(bus, nil, nil)
+                return ShellRestart.code
+            }
+            return restarting ? ShellRestart.code : failure == 0 ? code : failure
         }
 
         /// First activation starts the app; each later one raises its window.
@@ -173,7 +179,7 @@
         }
 
         private func comeBack() {
-            guard closing, let window else { return }
+            guard closing, !restarting, let window else { return }
             closing = false
             window.page.load(window.page.configuration.startURL)
         }
@@ -208,6 +214,10 @@
                 width: Int32(clamping: width), height: Int32(clamping: height), keyboard: Int32(clamping: keyboard))
         }
         package func close() { if let window { gtk_window_close(window.window) } }
+        package func restart() {
+            restarting = true
+            finish()
+        }
         package func show(_ page: ShellPage) { window?.page.show(page) }
         package func setTitle(_ title: String) { if let window { gtk_window_set_title(window.window, title) } }
         package func clearWebsiteData() async { await window?.page.clearWebsiteData() }

@@ -165,7 +165,13 @@
                 return true
             }
             Signals.connectContextMenu(raw) { [unowned self] menu in
-                ContextMenu.trim(menu, developer: configuration.developer)
+                let isEmpty = ContextMenu.trim(menu, developer: configuration.developer)
+                guard configuration.changesServer else { return isEmpty }
+                let french = configuration.language.resolvedHere == .french
+                ContextMenu.append(french ? "Changer de serveur…" : "Change server…", to: menu) { [unowned self] in
+                    delegate.changeServer()
+                }
+                return false
             }
             Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
                 nameFilter(of: OpaquePointer(request))

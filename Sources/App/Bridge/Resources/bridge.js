@@ -318,6 +318,15 @@
     if (!error) triggerEvent(event.name, event.target, event.data);
   });
 
+  // Only in apps whose server a person chooses: whoever changes it asks the person, and the app starts anew.
+  const server = configuration.server && Object.freeze({
+    ...configuration.server,
+    change: () => nativePromise("NacreServer", "change"),
+    // For the page that asks.
+    choose: (address) => nativePromise("NacreServer", "choose", { address }),
+    keep: () => nativePromise("NacreServer", "keep"),
+  });
+
   const capabilities = new Set(configuration.capabilities);
   const nacre = Object.freeze({
     platform,
@@ -325,6 +334,7 @@
     can: (name) => capabilities.has(name),
     version: freeze(configuration.version),
     session,
+    ...(server && { server }),
   });
   Object.defineProperty(window, "nacre", { value: nacre, enumerable: true });
 })();
