@@ -1,6 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-#if GTKShell && os(Linux)
+#if GTKShell
     import Glibc
     import NacreCore
 
