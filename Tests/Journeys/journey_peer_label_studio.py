@@ -55,7 +55,18 @@ def journey(report):
 
         browser = Browser(desktop, schemes=[SCHEME], launch_from=[servers.origin])
         app = BundleApp(desktop, folder)
+        # Label Studio is run by whoever uses it: the address that `nacre init` was given is only proposed.
+        app.change(api={"choose": True})
         app.start()
+        app.wait_for(f"nacre.server.asking && document.querySelector('#address').value == '{servers.origin}'", 30,
+                     "the question for the server")
+        app.picture("label-studio-0-server")
+        app.click("#connect")
+        until(lambda: False, 2)
+        app._forget_page()
+        app.wait_for(f"document.readyState == 'complete' && nacre.api.origin == '{visible}' && !document.querySelector('#sign-in').hidden",
+                     60, "the app at its server")
+        report.see("the person confirms the server that is proposed", app.evaluate("nacre.server.origin") == servers.origin)
         app.picture("label-studio-1-signed-out")
         w = World.__new__(World)
         w.desktop, w.browser, w.servers, w.app = desktop, browser, servers, app
