@@ -49,14 +49,13 @@ def journey(report):
             shutil.copy(SHEET / name, folder / "www" / name)
         shutil.copy(SHEET / "capacitor.config.ts", folder)
         before = digest(folder / "www")
-        said = nacre_init(desktop, folder, "--api", servers.origin)
+        said = nacre_init(desktop, folder, "--choose-server", "--api", servers.origin)
         report.see("nacre init reads the TypeScript configuration, and says what it cannot",
                    "appId: app.id" in said and "is decided when the file runs" in said)
 
         browser = Browser(desktop, schemes=[SCHEME], launch_from=[servers.origin])
         app = BundleApp(desktop, folder)
         # Label Studio is run by whoever uses it: the address that `nacre init` was given is only proposed.
-        app.change(api={"choose": True})
         app.start()
         app.wait_for(f"nacre.server.asking && document.querySelector('#address').value == '{servers.origin}'", 30,
                      "the question for the server")
