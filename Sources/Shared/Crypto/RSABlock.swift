@@ -71,7 +71,7 @@ extension PublicKey {
     /// `00`. A reader that skips any of this takes blocks that nobody signed.
     public func payload(ofBlock block: [UInt8]) -> [UInt8]? {
         let size = Int(EVP_PKEY_get_size(handle.pointer))
-        guard algorithm == .rs256, block.count == size else { return nil }  // guard: rsa-block-length
+        guard algorithm == .rs256, block.count == size else { return nil }
         let context = EVP_PKEY_CTX_new_from_pkey(nil, handle.pointer, nil)
         defer { EVP_PKEY_CTX_free(context) }
         defer { ERR_clear_error() }

@@ -51,7 +51,7 @@ struct ArchiveDirectory {
         guard start + size == bytes.count - Self.endLength else {  // guard: archive-directory-place
             throw Self.damaged("its directory is not where it should be")
         }
-        guard count <= limits.files * 2, size <= limits.listBytes else {  // guard: archive-directory-size
+        guard count <= limits.files * 2, size <= limits.listBytes else {
             throw NacreError("release.too_large", "The archive has too many files.")
         }
         let directory = try bytes.read(start..<start + size)
@@ -75,7 +75,7 @@ struct ArchiveDirectory {
     /// Nil for a folder.
     private static func header(_ name: [UInt8], _ fields: Fields) throws(NacreError) -> Header? {
         let flags = fields.number(8, 2)
-        guard let text = String(validating: name, as: UTF8.self) else {  // guard: archive-name
+        guard let text = String(validating: name, as: UTF8.self) else {
             throw NacreError("archive.refused", "The archive has a name that is not UTF-8.")
         }
         guard flags & 0x2041 == 0 else {  // guard: archive-encrypted

@@ -29,7 +29,7 @@ struct Inflater: ~Copyable {
     /// - Throws: `archive.damaged`, also for bytes behind the stream's end; what `take` throws.
     mutating func inflate(_ packed: [UInt8], _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
         let damaged = NacreError("archive.damaged", "The archive holds packed bytes that are none.")
-        guard !isFinished else { throw damaged }  // guard: archive-after-end
+        guard !isFinished else { throw damaged }
         var input = packed
         var failure: NacreError?
         let left = input.withUnsafeMutableBufferPointer { buffer -> UInt32 in

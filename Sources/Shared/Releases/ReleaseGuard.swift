@@ -177,7 +177,7 @@ extension ReleaseDevice {
             }
             return nil
         }
-        guard let envelope = manifest.envelope else {  // guard: update-envelope
+        guard let envelope = manifest.envelope else {
             throw ReleaseRefusal(.signature, "The manifest has no signed part, and this app takes none without.")
         }
         guard let keySet else { throw ReleaseRefusal(.signature, "There is no key set to verify the release with.") }

@@ -41,7 +41,7 @@ public struct SourceSystemSeal: Sendable, Equatable {
             throw NacreError("release.key", "The update key of this app is not an RSA key of 2048 bits.")
         }
         let parts = sessionKey.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].count == Self.vectorText, parts[1].count == Self.keyText,  // guard: seal-session-form
+        guard parts.count == 2, parts[0].count == Self.vectorText, parts[1].count == Self.keyText,
             let vector = Base64.decode(Substring(parts[0])), vector.count == AES128CBC.blockSize,
             let block = Base64.decode(Substring(parts[1])), block.count == Self.blockLength
         else {

@@ -169,4 +169,100 @@ struct ArchiveTests {
             #expect(seen == wanted, "byte \(index)")
         }
     }
+
+    // MARK: Archives by hand
+
+    @Test("UP-5: a file marked as encrypted is refused")
+    func flags() throws {
+        var zip = RawZip()
+        zip.add("a", bytes("x"), flags: 1)
+        #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("UP-5: a name that differs in the two places is refused")
+    func twoNames() throws {
+        var zip = RawZip()
+        zip.point("index.html", bytes("x"), at: zip.addLocal("index.htmx", bytes("x")))
+        #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("UP-5: a size that differs in the two places is refused")
+    func twoSizes() throws {
+        var zip = RawZip()
+        zip.point("a", bytes("x"), at: zip.addLocal("a", bytes("xyz")))
+        #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("UP-5: a file that lies inside of another one is refused")
+    func overlap() throws {
+        var inner = RawZip()
+        inner.addLocal("inner", bytes("payload"))
+        var zip = RawZip()
+        zip.add("outer", inner.local)
+        // The inner one's local header stands where the outer one's content begins.
+        zip.point("inner", bytes("payload"), at: 30 + 5)
+        #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("A name that is not UTF-8, and a directory that is too large, are refused")
+    func directory() throws {
+        var zip = RawZip()
+        zip.add([0x61, 0xFF], bytes("x"))
+        #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+        var many = RawZip()
+        for index in 0..<50 { many.add("\(index)", []) }
+        #expect(throws: Never.self) { try ArchiveReader(MemoryBytes(many.finished)) }
+        #expect(throws: NacreError.self) {
+            try ArchiveReader(MemoryBytes(many.finished), limits: ReleaseLimits(listBytes: 1000))
+        }
+    }
+}
+
+/// A zip of stored files, put together as a liar would.
+private struct RawZip {
+    private(set) var local: [UInt8] = []
+    private var central: [UInt8] = []
+    private var count = 0
+
+    private func number(_ value: Int, _ width: Int) -> [UInt8] {
+        (0..<width).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+    }
+
+    private func facts(_ content: [UInt8]) -> [UInt8] {
+        var sum = ArchiveChecksum()
+        sum.update(content)
+        return number(Int(sum.value), 4) + number(content.count, 4) + number(content.count, 4)
+    }
+
+    @discardableResult
+    mutating func addLocal(_ name: [UInt8], _ content: [UInt8], flags: Int = 0) -> Int {
+        let offset = local.count
+        local += number(0x0403_4B50, 4) + number(20, 2) + number(flags, 2) + number(0, 2) + number(0, 4)
+        local += facts(content) + number(name.count, 2) + number(0, 2) + name + content
+        return offset
+    }
+
+    @discardableResult
+    mutating func addLocal(_ name: String, _ content: [UInt8]) -> Int { addLocal(bytes(name), content) }
+
+    mutating func point(_ name: [UInt8], _ content: [UInt8], at offset: Int, flags: Int = 0) {
+        count += 1
+        central +=
+            number(0x0201_4B50, 4) + number(20, 2) + number(20, 2) + number(flags, 2) + number(0, 2) + number(0, 4)
+        central += facts(content) + number(name.count, 2) + number(0, 2) + number(0, 2) + number(0, 2) + number(0, 2)
+        central += number(0, 4) + number(offset, 4) + name
+    }
+
+    mutating func point(_ name: String, _ content: [UInt8], at offset: Int) { point(bytes(name), content, at: offset) }
+
+    mutating func add(_ name: [UInt8], _ content: [UInt8], flags: Int = 0) {
+        point(name, content, at: addLocal(name, content, flags: flags), flags: flags)
+    }
+
+    mutating func add(_ name: String, _ content: [UInt8], flags: Int = 0) { add(bytes(name), content, flags: flags) }
+
+    var finished: [UInt8] {
+        local + central + number(0x0605_4B50, 4) + number(0, 4) + number(count, 2) + number(count, 2)
+            + number(central.count, 4) + number(local.count, 4) + number(0, 2)
+    }
 }

@@ -71,6 +71,38 @@ struct SignedStatementTests {
         }
     }
 
+    @Test("UP-3: a manifest comes back as it was; what is missing, of another type, huge or twice is an error")
+    func manifest() throws {
+        let manifest = try publisher.manifest(publisher.payload())
+        #expect(try ReleaseManifest(bytes: manifest.bytes) == manifest)
+        let members = try #require(try JSONParser.parse(manifest.bytes).object)
+        let long = JSONValue.string(String(repeating: "x", count: 5000))
+        let wrong: [(String, [JSONValue?])] = [
+            ("version", [nil, .null, "", 1, long, "a\nb"]), ("url", [nil, .null, "", 1, long]),
+            ("checksum", [1, long]),
+            ("sessionKey", [1, long]), ("sequence", ["7", .number(7.5), -1, .integer(1 << 53)]),
+            ("publishedAt", [1, long]),
+            ("nacre", ["x", [:], 1]),
+        ]
+        for (name, values) in wrong {
+            for value in values {
+                var changed = members
+                changed[name] = value
+                #expect(throws: NacreError.self, "\(name) = \(String(describing: value))") {
+                    try ReleaseManifest(bytes: JSONValue.object(changed).bytes)
+                }
+            }
+        }
+        let text = String(decoding: manifest.bytes, as: UTF8.self)
+        for bad in [
+            "", "[]", "null", text + "x", text.replacing("{\"checksum\":", with: "{\"checksum\":\"\",\"checksum\":"),
+        ] {
+            #expect(throws: NacreError.self) { try ReleaseManifest(bytes: bytes(bad)) }
+        }
+        let padded = manifest.bytes + [UInt8](repeating: 0x20, count: ReleaseManifest.maximumBytes)
+        #expect(throws: NacreError.self) { try ReleaseManifest(bytes: padded) }
+    }
+
     // MARK: Key sets
 
     private func envelope(_ set: ReleaseKeySet, _ keys: PrivateKey...) throws -> SignedEnvelope {

@@ -117,6 +117,24 @@ struct SourceSystemTests {
         #expect(throws: NacreError.self) { try change(seal).open(with: key.publicKey) }
     }
 
+    @Test("UP-5: a sessionKey by another key is refused, though it proves nothing")
+    func otherKey() throws {
+        let (seal, _) = try made(bytes("x"))
+        let other = try SourceSystemSeal.make(
+            for: TreeDigest(of: bytes("x")), with: try PrivateKey.generateRSA2048(), random: SystemRandom())
+        let mixed = SourceSystemSeal(sessionKey: other.seal.sessionKey, checksum: seal.checksum)
+        #expect(throws: NacreError.self) { try mixed.open(with: key.publicKey) }
+    }
+
+    @Test("UP-5: a checksum field of another length is damage, and said so", arguments: ["", "ab", "zz", "YWJj"])
+    func checksumLength(text: String) throws {
+        let (seal, _) = try made(bytes("x"))
+        let error = #expect(throws: NacreError.self) {
+            try SourceSystemSeal(sessionKey: seal.sessionKey, checksum: text).open(with: key.publicKey)
+        }
+        #expect(error?.message.contains("missing or damaged") == true)
+    }
+
     @Test("UP-5: what was changed, cut, lengthened or signed by another is not opened")
     func damaged() throws {
         let plain = [UInt8](repeating: 7, count: 100)
