@@ -36,7 +36,7 @@ struct ArchiveDirectory {
         guard bytes.count >= Self.endLength else { throw Self.damaged("it is too short") }
         // Without a comment the end stands at the very end: nothing has to be looked for, and nothing hides behind it.
         let end = Fields(try bytes.read(bytes.count - Self.endLength..<bytes.count))
-        guard end.number(0, 4) == 0x0605_4B50, end.number(20, 2) == 0 else {  // guard: archive-end
+        guard end.number(0, 4) == 0x0605_4B50, end.number(20, 2) == 0 else {
             throw Self.damaged("its end is missing, or something follows it")
         }
         let count = end.number(10, 2)
