@@ -53,7 +53,8 @@ class PageApp(App):
         return self.process.log.read_text(errors="replace")
 
     def memory(self):
-        """Resident megabytes of our process and of WebKit's network process."""
+        """Megabytes that our process and WebKit's network process hold in memory, what they have mapped from files not
+        counted."""
         sizes = {}
         for pid in self.desktop._ours():
             try:
@@ -61,7 +62,7 @@ class PageApp(App):
                 status = pathlib.Path(f"/proc/{pid}/status").read_text()
             except OSError:
                 continue
-            size = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")), 0) / 1024
+            size = sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem"))) / 1024
             if name == "nacre" or name.startswith("WebKitNetwork"):
                 sizes["app" if name == "nacre" else "network"] = size
         return sizes

@@ -59,6 +59,11 @@
                 webkit_permission_request_deny(OpaquePointer(request))
                 return true
             }
+            Signals.connectRequest(raw, "run-file-chooser") { [weak self] request in
+                guard let self else { return false }
+                page.chooser.choose(for: OpaquePointer(request), over: view)
+                return true
+            }
             let developer = page.configuration.developer
             Signals.connectContextMenu(raw) { menu in ContextMenu.trim(menu, developer: developer) }
             if page.configuration.printFolder != nil {

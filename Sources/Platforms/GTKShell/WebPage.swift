@@ -16,6 +16,7 @@
         let appName: String
         unowned let delegate: any ShellDelegate
         let proxyGuard: ProxyGuard
+        let chooser: FileChooser
 
         /// Counts committed top-frame documents of the app.
         var lastLoad: UInt64 = 0
@@ -54,6 +55,7 @@
             self.appName = appName
             self.delegate = delegate
             rule = NavigationRule(origin: configuration.origin)
+            chooser = FileChooser(wording: ChooserWording(french: configuration.language.resolvedHere == .french))
             wantedURL = configuration.startURL
             session = Self.makeSession(configuration)
             proxyGuard = try ProxyGuard(proxy: configuration.proxy, session: session)
@@ -168,8 +170,8 @@
                 ContextMenu.trim(menu, developer: configuration.developer)
             }
             Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
-                nameFilter(of: OpaquePointer(request))
-                return false
+                chooser.choose(for: OpaquePointer(request), over: view)
+                return true
             }
             if configuration.printFolder != nil {
                 Signals.connectRequest(raw, "print") { [unowned self] operation in

@@ -89,6 +89,32 @@ static inline GtkNativeDialog *nacre_save_dialog_new(
     return GTK_NATIVE_DIALOG(native);
 }
 
+/// The desktop's own dialog to open files; NULL stands for a window that is not on the screen.
+static inline GtkNativeDialog *nacre_open_dialog_new(
+    GtkWidget *widget, const char *title, gboolean multiple, const char *accept, const char *cancel) {
+    GtkRoot *root = gtk_widget_get_root(widget);
+    GtkFileChooserNative *native = gtk_file_chooser_native_new(
+        title, GTK_IS_WINDOW(root) ? GTK_WINDOW(root) : NULL, GTK_FILE_CHOOSER_ACTION_OPEN, accept, cancel);
+    gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(native), TRUE);
+    gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(native), multiple);
+    return GTK_NATIVE_DIALOG(native);
+}
+
+/// One kind of file to choose from: by media types, or, with NULL, every file.
+static inline void nacre_add_filter(GtkNativeDialog *dialog, const char *name, const char *const *types) {
+    GtkFileFilter *filter = gtk_file_filter_new();
+    gtk_file_filter_set_name(filter, name);
+    if (types == NULL) gtk_file_filter_add_pattern(filter, "*");
+    for (; types != NULL && *types != NULL; types++) gtk_file_filter_add_mime_type(filter, *types);
+    gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(dialog), filter);
+    g_object_unref(filter);
+}
+
+/// The files that were chosen: a list model of GFile, a new reference.
+static inline GListModel *nacre_chosen_files(GtkNativeDialog *dialog) {
+    return gtk_file_chooser_get_files(GTK_FILE_CHOOSER(dialog));
+}
+
 /// The file that was chosen, a new reference, or NULL.
 static inline GFile *nacre_chosen_file(GtkNativeDialog *dialog) {
     return gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
