@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from report import ROOT, Failed, until
+from report import ROOT, until
 
 
 def free_port():
@@ -105,32 +105,6 @@ class Desktop:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-    def drag_source(self, *paths):
-        """Another program's window, in the screen's lower right corner, from which these files can be dragged."""
-        source = self.spawn("drag-source", ["/usr/bin/python3", ROOT / "Tests" / "Journeys" / "drag_source.py", *paths])
-        window = until(lambda: self.xdotool("search", "--onlyvisible", "--name", "^Drag source$").split(), 15)
-        if not window:
-            raise Failed("the window to drag from did not come: python3-gi and gir1.2-gtk-4.0 are needed")
-        source.window = window[-1]
-        width, height = map(int, self.size.split("x"))
-        self.xdotool("windowmove", source.window, width - 180, height - 120)
-        return source
-
-    def drag(self, source, app, selector):
-        """From the middle of that window to the middle of an element of the page, by the mouse."""
-        x, y = app.place(selector)
-        self.xdotool("windowraise", source.window, "mousemove", "--window", source.window, 80, 45, "mousedown", 1)
-        time.sleep(0.3)
-        # A hand moves, and both programs watch it on its way.
-        at = dict(line.split("=") for line in self.xdotool("getmouselocation", "--shell").splitlines() if "=" in line)
-        steps = 12
-        for step in range(1, steps + 1):
-            self.xdotool("mousemove", int(at["X"]) + (x - int(at["X"])) * step // steps,
-                         int(at["Y"]) + (y - int(at["Y"])) * step // steps)
-            time.sleep(0.06)
-        time.sleep(0.4)
-        self.xdotool("mouseup", 1)
 
     def _ours(self):
         """Processes that inherited our private HOME, such as a browser that a link started."""
