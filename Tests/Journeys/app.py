@@ -146,6 +146,16 @@ class App:
         # A tooltip or a menu is a window too; the app's own is the largest.
         return max(reversed(found), key=area)
 
+    def dialog(self, seconds=8):
+        """The question that stands over the window, once it does; None when there is none."""
+        def found():
+            own = self._window()
+            windows = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
+            # Larger than a tooltip.
+            return [w for w in windows if w != own and int(self._geometry(w).get("HEIGHT", 0)) > 90]
+        windows = until(found, seconds)
+        return windows[-1] if windows else None
+
     def _place(self, expression):
         """The window, and where the middle of the element is in it."""
         place = self.evaluate(

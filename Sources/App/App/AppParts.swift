@@ -81,7 +81,8 @@ struct AppParts: Sendable {
                 time: platform.time, random: platform.random, events: relay))
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: plugins.all, log: platform.log.labelled("bridge"), deliver: window.deliver)
+            plugins: plugins.all, log: platform.log.labelled("bridge"), shows: window.shows,
+            deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,

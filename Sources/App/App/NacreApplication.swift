@@ -19,6 +19,8 @@ package final class NacreApplication: Sendable {
     package static let bridgeHandler = "nacre"
     /// The function there that takes events.
     package static let eventReceiver = "nacreReceive"
+    /// The variable there that names the document.
+    package static let documentIdentity = eventReceiver + "Identity"
 
     package let configuration: AppConfiguration
     package let session: AppSession

@@ -57,7 +57,7 @@ package struct BridgeScripts: Sendable {
             "capabilities": .array(configuration.capabilities.map(JSONValue.string)),
             "version": configuration.version, "session": configuration.session,
             "surface": configuration.surface, "touch": configuration.touch.map(JSONValue.bool) ?? .null,
-            "pluginHeaders": .array(plugins.map(\.header)),
+            "largest": .integer(Int64(BridgeEnvelope.largest)), "pluginHeaders": .array(plugins.map(\.header)),
         ]
         page = Self.fill(PackageResources.bridge_js, with: forPage)
         isolated = Self.fill(

@@ -29,6 +29,11 @@
             let platform = try await RunCommand.platform(options, folders, log)
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
+                shows: { document, load in
+                    // The web view tells of a message no more than that it came from one of its windows' documents.
+                    let shown = try? await handle.evaluate(NacreApplication.documentIdentity, in: .bridge)
+                    return await handle.pageLoad == load && shown == JSONValue.string(document).text
+                },
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
                     minimize: { await handle.minimize() }),
@@ -78,6 +83,8 @@
             if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
                 result.printFolder = folder
             }
+            // A camera and a microphone that the engine plays by itself, for tests of what a page may record (SH-7).
+            result.mockDevices = configuration.isDevelopment && options.environment["NACRE_MOCK_CAPTURE"] == "1"
             return result
         }
 
