@@ -110,7 +110,7 @@ def addresses(report, desktop, app, browser):
         if address != "about:blank":
             click(address, "_blank")
             time.sleep(0.15)
-        place = until(lambda: app.evaluate("location.origin == 'https://localhost' && location.origin"), 5)
+        place = until(lambda: app.evaluate("location.origin == 'https://localhost' && location.origin"), 20)
         report.see(f"NB-10: {address[:32]} does not take the page's place", place == "https://localhost", place)
     until(lambda: app.evaluate("document.title") == "Host", 5)
     opened = len([r for r in open(app.process.log, errors="replace") if "browser" in r])

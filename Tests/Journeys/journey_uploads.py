@@ -1,5 +1,5 @@
-"""NB-6, NB-14, NB-1: files of any size leave by a real file input (through the file chooser portal),
-streamed from disk; names, slices, forms, progress and abort; a server that breaks off, stops listening or refuses.
+"""NB-6, NB-14, NB-1: files of any size leave by a real file input (through the file chooser portal) or are dropped onto the
+page, streamed from disk; names, slices, forms, progress and abort; a server that breaks off, stops listening or refuses.
 
 NACRE_UPLOAD_MB sets the size of the large file (1024)."""
 import hashlib
@@ -15,6 +15,7 @@ from report import Failed, run, until
 
 PAGE = """<!doctype html><title>Uploads</title><body><h1>Uploads</h1>
 <p><input type="file" id="one"> <input type="file" id="many" multiple accept="image/png,.txt"> <input type="file" id="camera" accept="image/*" capture></p>
+<div id="zone" style="height: 200px; background: #dde; color: #223">Drop here</div>
 <script>
 const one = () => document.querySelector('#one').files[0];
 const put = (name, body, init = {}) => fetch(`%API%/upload?name=${name}`, {method: 'PUT', credentials: 'include', body, ...init}).then(r => r.json());
@@ -37,6 +38,10 @@ const resumed = async (file, name, breaks) => { let tries = 0, errors = [];
     catch (e) { errors.push(e.name) }
     if (tries > breaks + 2) throw Error('gave up');
   } };
+const zone = document.querySelector('#zone');
+window.hovered = [];
+zone.ondragover = e => { e.preventDefault(); hovered.push([...e.dataTransfer.types].join()) };
+zone.ondrop = e => { e.preventDefault(); window.dropped = [...e.dataTransfer.files] };
 </script>"""
 SIZE = int(os.environ.get("NACRE_UPLOAD_MB", "1024")) << 20
 # As a browser writes them into a form (HTML, "multipart/form-data encoding algorithm").
@@ -60,25 +65,35 @@ def journey(report):
             chosen(report, desktop, app, portal)
             whole(report, app, portal, large, digest.hexdigest())
             pieces(report, app, api, large)
-            broken(report, app, api, large, digest.hexdigest())
+            broken(report, app, api, large)
+            dropped(report, desktop, app)
             app.picture("1-uploads")
             report.see("it closes as ever", app.close() == 0)
         finally:
             api.stop()
 
 
-def choose(app, portal, selector, *paths):
+def ask(app, portal, selector, *paths):
     """A person's click on the input, and the portal's answer."""
     portal.opens(*paths)
     before = len(portal.asked)
-    app.click(selector)
-    if not until(lambda: len(portal.asked) > before, 10):
-        raise Failed(f"the chooser was not asked for {selector}")
+    for _ in range(3):
+        # From elsewhere, as a hand comes: where it rests a tooltip may have come up under it.
+        app.desktop.xdotool("mousemove", 5, 5)
+        app.click(selector)
+        if until(lambda: len(portal.asked) > before, 10):
+            return portal.asked[-1]
+    raise Failed(f"the chooser was not asked for {selector}")
+
+
+def choose(app, portal, selector, *paths):
+    """The same, until the page has the files."""
+    asked = ask(app, portal, selector, *paths)
     # By the names, since the files of an earlier choice may still be there.
     names = sorted(p.name for p in paths)
     if not until(lambda: app.evaluate(f"[...document.querySelector('{selector}').files].map(f => f.name).sort()") == names, 10):
         raise Failed(f"the files were not chosen: {names}")
-    return portal.asked[-1]
+    return asked
 
 
 def chosen(report, desktop, app, portal):
@@ -93,12 +108,10 @@ def chosen(report, desktop, app, portal):
                asked["multiple"] and asked["filters"] == [["image/png"], ["*"]], asked)
     asked = choose(app, portal, "#camera", image)
     report.see("NB-14: capture asks the chooser too", asked["kind"] == "open" and asked["filters"][0] == ["image/*"], asked)
-    portal.opens()
-    before = len(portal.asked)
     app.evaluate("void (window.cancelled = 0, document.querySelector('#camera').addEventListener('cancel', () => cancelled++))")
-    app.click("#camera")
+    ask(app, portal, "#camera")
     report.see("NB-14: a person who cancels keeps what was chosen, and the page hears of it",
-               until(lambda: len(portal.asked) > before and app.evaluate("cancelled == 1 && document.querySelector('#camera').files.length == 1"), 10))
+               until(lambda: app.evaluate("cancelled == 1 && document.querySelector('#camera').files.length == 1"), 10))
 
     expected = hashlib.sha256(content(100_000)).hexdigest()
     seen = app.run("put('fetch', one())")
@@ -139,7 +152,7 @@ def pieces(report, app, api, large):
     report.see("and the next one goes through", seen["size"] == 10, seen)
 
 
-def broken(report, app, api, large, digest):
+def broken(report, app, api, large):
     watch = MemoryWatch(app)
     seen = app.run("resumed(one().slice(0, 30_000_000), 'resumed', 2)", 60)
     with large.open("rb") as file:
@@ -174,6 +187,37 @@ def broken(report, app, api, large, digest):
     api.resume()
     seen = app.run("put('again', one().slice(0, 5_000_000))", 30)
     report.see("and goes through once it is back", seen["size"] == 5_000_000, seen)
+
+
+def dropped(report, desktop, app):
+    """Another program's window beside ours, and a hand that drags files over."""
+    first, second = desktop.root / "dropped é.bin", desktop.root / "second.txt"
+    first.write_bytes(content(3_000_000, 5))
+    second.write_bytes(b"second")
+    source = desktop.drag_source(first, second)
+    desktop.drag(source, app, "#zone")
+    names = app.wait_for("window.dropped && dropped.map(f => f.name)", 10, "the dropped files")
+    report.see("files dragged in from another program arrive by their names", sorted(names) == sorted([first.name, second.name]), names)
+    seen = app.run("put('dropped', dropped.find(f => f.name.endsWith('.bin')))")
+    report.see("and byte for byte at the API", seen == {"sha256": hashlib.sha256(content(3_000_000, 5)).hexdigest(), "size": 3_000_000}, seen)
+    report.see("while they hover the page knows that there are files, not which", "Files" in app.evaluate("hovered"), app.evaluate("hovered.slice(0, 3)"))
+    app.evaluate("void (window.dropped = null)")
+    desktop.drag(source, app, "h1")
+    time.sleep(1)
+    report.see("NB-10: dropped beside the zone they go nowhere, and do not take the page's place",
+               app.evaluate("location.href + (window.dropped === null)") == "https://localhost/true", app.evaluate("location.href"))
+    desktop.drag(source, app, "#many")
+    app.wait_for("document.querySelector('#many').files.length == 2", 10, "files dropped onto an input")
+    report.see("onto a file input they are its files", sorted(app.evaluate("[...document.querySelector('#many').files].map(f => f.name)")) == sorted([first.name, second.name]))
+    desktop.stop(source)
+    # A page cannot give itself a file by dragging (CVE-2025-13947): what it drags is a name, not a file.
+    app.evaluate("""void (() => { const d = document.createElement('div'); d.id = 'bait'; d.draggable = true; d.textContent = 'bait'; d.style.height = '60px';
+      d.ondragstart = e => e.dataTransfer.setData('text/uri-list', 'file:///etc/passwd'); document.body.append(d); window.dropped = null })()""")
+    x, y = app.place("#bait")
+    desktop.drag_by_hand((x, y), app.place("#zone"))
+    time.sleep(1)
+    seen = app.evaluate("window.dropped && dropped.length")
+    report.see("a page that drags a file's name onto itself gets no file", not seen, seen)
 
 
 sys.exit(run("uploads", journey))

@@ -51,14 +51,17 @@ struct ChooserWording: Sendable {
                     }
                     gtk_native_dialog_show(dialog)
                 }
-                let paths = code == GTK_RESPONSE_ACCEPT.rawValue ? Self.paths(of: dialog) : []
-                if paths.isEmpty {
-                    webkit_file_chooser_request_cancel(request)
-                } else {
-                    withCStrings(paths) { webkit_file_chooser_request_select_files(request, $0) }
-                }
+                Self.give(code == GTK_RESPONSE_ACCEPT.rawValue ? Self.paths(of: dialog) : [], to: request)
                 g_object_unref(UnsafeMutableRawPointer(dialog))
                 g_object_unref(UnsafeMutableRawPointer(request))
+            }
+        }
+
+        static func give(_ paths: [String], to request: OpaquePointer) {
+            if paths.isEmpty {
+                webkit_file_chooser_request_cancel(request)
+            } else {
+                withCStrings(paths) { webkit_file_chooser_request_select_files(request, $0) }
             }
         }
 

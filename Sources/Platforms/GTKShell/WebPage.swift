@@ -17,6 +17,7 @@
         unowned let delegate: any ShellDelegate
         let proxyGuard: ProxyGuard
         let chooser: FileChooser
+        private(set) var drops: FileDrop?
 
         /// Counts committed top-frame documents of the app.
         var lastLoad: UInt64 = 0
@@ -62,6 +63,7 @@
             content = Self.makeContent(configuration)
             view = nacre_web_view_new(Self.makeContext(), session, content, Self.makeSettings(configuration))
             connect(content: UnsafeMutableRawPointer(content))
+            drops = FileDrop(on: self)
         }
 
         /// Opens the first page, once the top frame is tied to the app's origin.
@@ -170,7 +172,12 @@
                 ContextMenu.trim(menu, developer: configuration.developer)
             }
             Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
-                chooser.choose(for: OpaquePointer(request), over: view)
+                let dropped = drops?.take() ?? []
+                if dropped.isEmpty {
+                    chooser.choose(for: OpaquePointer(request), over: view)
+                } else {
+                    FileChooser.give(dropped, to: OpaquePointer(request))
+                }
                 return true
             }
             if configuration.printFolder != nil {

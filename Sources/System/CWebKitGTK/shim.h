@@ -120,6 +120,43 @@ static inline GFile *nacre_chosen_file(GtkNativeDialog *dialog) {
     return gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
 }
 
+/// Takes lists of files that are dragged in.
+static inline GtkEventController *nacre_file_drop_target_new(void) {
+    return GTK_EVENT_CONTROLLER(gtk_drop_target_new(GDK_TYPE_FILE_LIST, GDK_ACTION_COPY));
+}
+
+/// Lets the widget's other drop targets hear of drags, or not.
+static inline void nacre_let_other_drops(GtkWidget *widget, gboolean heard) {
+    GListModel *controllers = gtk_widget_observe_controllers(widget);
+    for (guint i = 0; i < g_list_model_get_n_items(controllers); i++) {
+        GtkEventController *controller = g_list_model_get_item(controllers, i);
+        if (GTK_IS_DROP_TARGET_ASYNC(controller))
+            gtk_event_controller_set_propagation_phase(controller, heard ? GTK_PHASE_BUBBLE : GTK_PHASE_NONE);
+        g_object_unref(controller);
+    }
+    g_object_unref(controllers);
+}
+
+/// Whether the drag was begun in this process.
+static inline gboolean nacre_drop_is_local(gpointer drop) { return gdk_drop_get_drag(GDK_DROP(drop)) != NULL; }
+
+/// Whether what is dragged are files, as a file manager offers them, and not a link out of a browser.
+static inline gboolean nacre_drop_has_files(gpointer drop) {
+    GdkContentFormats *formats = gdk_drop_get_formats(GDK_DROP(drop));
+    const char *links[] = {"text/x-moz-url", "_NETSCAPE_URL", "text/html"};
+    for (gsize i = 0; i < G_N_ELEMENTS(links); i++)
+        if (gdk_content_formats_contain_mime_type(formats, links[i])) return FALSE;
+    return gdk_content_formats_contain_gtype(formats, GDK_TYPE_FILE_LIST) ||
+           gdk_content_formats_contain_mime_type(formats, "text/uri-list") ||
+           gdk_content_formats_contain_mime_type(formats, "application/vnd.portal.filetransfer");
+}
+
+/// The files of a drop's value; the list is the caller's, the files are not.
+static inline GSList *nacre_dropped_files(gconstpointer value) {
+    const GValue *list = (const GValue *)value;
+    return G_VALUE_HOLDS(list, GDK_TYPE_FILE_LIST) ? gdk_file_list_get_files(g_value_get_boxed(list)) : NULL;
+}
+
 /// Prints to a PDF file without asking, for tests of what is printed.
 static inline void nacre_print_to_file(WebKitPrintOperation *operation, const char *uri) {
     GtkPrintSettings *settings = gtk_print_settings_new();
