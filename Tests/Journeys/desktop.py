@@ -125,6 +125,9 @@ class Desktop:
         source.window = window[-1]
         width, height = map(int, self.size.split("x"))
         self.xdotool("windowmove", source.window, width - 180, height - 120)
+        if not until(lambda: self._geometry(source.window)["X"] == width - 180, 10):
+            raise Failed("the window to drag from did not move")
+        time.sleep(0.5)
         return source
 
     def drag(self, source, app, selector):

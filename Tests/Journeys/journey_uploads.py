@@ -196,6 +196,10 @@ def dropped(report, desktop, app):
     second.write_bytes(b"second")
     source = desktop.drag_source(first, second)
     desktop.drag(source, app, "#zone")
+    if not until(lambda: app.evaluate("window.dropped"), 15):
+        desktop.picture("not-dropped")
+        # A hand that was too quick for a busy machine tries once more.
+        desktop.drag(source, app, "#zone")
     names = app.wait_for("window.dropped && dropped.map(f => f.name)", 10, "the dropped files")
     report.see("files dragged in from another program arrive by their names", sorted(names) == sorted([first.name, second.name]), names)
     seen = app.run("put('dropped', dropped.find(f => f.name.endsWith('.bin')))")
