@@ -9,6 +9,7 @@ from api_server import Api
 from browser import Browser
 from desktop import Desktop
 from page_app import MemoryWatch, PageApp
+from portal import Portal
 from report import run, until
 
 # Its own policy lets frames run scripts: the one made for bundles without would stop them before anything is tried.
@@ -58,6 +59,7 @@ def journey(report):
         prints.mkdir()
         desktop.env["NACRE_PRINT_FOLDER"] = str(prints)
         desktop.env["NACRE_MOCK_CAPTURE"] = "1"
+        portal = Portal(desktop)
         app = PageApp(desktop, api, {"index.html": PAGE, "other.html": "<!doctype html><title>Other</title>Other page", "alone.html": ALONE})
         try:
             app.start()
@@ -68,7 +70,7 @@ def journey(report):
             windows(report, desktop, app, prints)
             capture(report, desktop, app)
             keys(report, desktop, app)
-            recovery(report, desktop, app)
+            recovery(report, desktop, app, portal)
         finally:
             api.stop()
 
@@ -261,7 +263,27 @@ def keys(report, desktop, app):
     report.see("Ctrl and 0 brings it back", app.wait_for(f"innerWidth == {width}", 5))
 
 
-def recovery(report, desktop, app):
+def problem(report, desktop, app, portal):
+    """What a person hands to somebody who is to help."""
+    app.evaluate("void setTimeout(() => Capacitor.handleError(new Error('could not load, token=s3cr3t for ada@example.org')), 0)")
+    until(lambda: "could not load" in app.log(), 10)
+    text = app.run("nacre.report()")
+    report.see("a problem report has versions, the page's exception and its crash", all(w in text for w in (app.id, "web engine 2.", "could not load", "page.crashed")),
+               text[:160])
+    report.see("and neither the secret nor the address in it", "s3cr3t" not in text and "ada@example.org" not in text and str(desktop.root / "home") not in text)
+    folder = desktop.root / "saved"
+    folder.mkdir(exist_ok=True)
+    portal.saves_to(folder)
+    # By the menu of the right button, its last entry.
+    desktop.xdotool("windowfocus", "--sync", app._window(), "mousemove", *app.place("h1"), "click", 3)
+    time.sleep(1)
+    desktop.picture("7-menu")
+    desktop.xdotool("key", "Up", "Return")
+    saved = until(lambda: [p for p in folder.iterdir() if p.stat().st_size > 500], 15)
+    report.see("the window's menu saves it", saved and "page.crashed" in saved[0].read_text(), portal.asked[-1:])
+
+
+def recovery(report, desktop, app, portal):
     def crash():
         for pid in list(desktop._ours()):
             try:
@@ -295,6 +317,7 @@ def recovery(report, desktop, app):
     desktop.picture("6-crashed-twice")
     desktop.xdotool("windowfocus", "--sync", app._window(), "key", "Tab")
     report.see("and its button works too", reload())
+    problem(report, desktop, app, portal)
     report.see("it closes as ever", app.close() == 0)
 
 

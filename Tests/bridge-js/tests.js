@@ -184,6 +184,11 @@ const tests = {
     window.nacre = null;
     equal(nacre.platform, "linux");
   },
+  "nacre.report: the text of a problem report": async () => {
+    native.answer = () => ({ success: true, data: { text: "Problem report of …" } });
+    equal(await nacre.report(), "Problem report of …");
+    equal(native.calls("Nacre").at(-1).message.methodName, "report");
+  },
   "nacre.session: the snapshot of the load, then changes, each once": () => {
     const seen = [];
     nacre.session.addEventListener("change", (event) => seen.push([event.detail.state, nacre.session.current.state]));

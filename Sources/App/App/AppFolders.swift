@@ -12,6 +12,8 @@ package struct AppFolders: Sendable {
     package let cache: String
     /// What the page keeps as files.
     package let files: String
+    /// The person's own folder; empty where the environment names none.
+    package let home: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
@@ -28,6 +30,7 @@ package struct AppFolders: Sendable {
             }
             return home + "/" + fallback
         }
+        home = environment["HOME"] ?? ""
         let data = try base("XDG_DATA_HOME", ".local/share") + "/" + id
         state = data + "/state"
         web = data + "/web"

@@ -21,6 +21,8 @@ struct AppParts: Sendable {
     let plugins: StandardPlugins
     let surface: PageSurface
     let files: FileRoots
+    /// The text of a problem report.
+    let report: @Sendable () async -> String
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
@@ -63,6 +65,14 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        let report: @Sendable () async -> String = {
+            ProblemReport(
+                app: configuration.name, id: configuration.id,
+                versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
+                device: platform.device, session: await session.snapshot, faults: platform.tail?.faults ?? [],
+                lines: platform.tail?.lines ?? [], home: folders.home
+            ).text
+        }
         let plugins = StandardPlugins(
             PluginParts(
                 app: AppFacts(
@@ -77,7 +87,7 @@ struct AppParts: Sendable {
                 session: actions,
                 webAuth: WebAuthSessionPlugin(
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
-                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
+                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }), report: report,
                 time: platform.time, random: platform.random, events: relay))
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
@@ -86,7 +96,7 @@ struct AppParts: Sendable {
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            surface: surface, files: files)
+            surface: surface, files: files, report: report)
     }
 }
 

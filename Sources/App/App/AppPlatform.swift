@@ -28,6 +28,8 @@ package struct AppPlatform: Sendable {
     package var time: any TimeSource
     package var random: any RandomSource
     package var log: Log
+    /// What the log has said last, for a problem report.
+    package var tail: LogTail?
 
     package init(
         secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,

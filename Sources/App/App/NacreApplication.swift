@@ -36,6 +36,8 @@ package final class NacreApplication: Sendable {
     private let bridge: Bridge
     private let plugins: StandardPlugins
     private let surface: PageSurface
+    /// The text of a problem report: for a person to read, to keep and to send.
+    package let problemReport: @Sendable () async -> String
     private let channel: PageChannel
     private let played = Atomic(false)
 
@@ -99,6 +101,7 @@ package final class NacreApplication: Sendable {
         bridge = parts.bridge
         plugins = parts.plugins
         surface = parts.surface
+        problemReport = parts.report
     }
 
     /// Tells the page of every change of the session, and ends what must not outlive it.

@@ -22,11 +22,12 @@
         /// Starts the app half for this window.
         static func start(_ options: RunOptions, handle: any ShellHandle) async throws -> RunDelegate {
             let configuration = options.configuration
+            let tail = LogTail(next: StandardErrorSink())
             let log = Log(
-                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
-                sink: StandardErrorSink())
+                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info, sink: tail)
             let folders = try AppFolders(id: configuration.id, environment: options.environment)
-            let platform = try await RunCommand.platform(options, folders, log)
+            var platform = try await RunCommand.platform(options, folders, log)
+            platform.tail = tail
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
                 shows: { document, load in
@@ -136,6 +137,11 @@
 
         func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
 
+        func problemReport() async -> (any ShellDownload)? {
+            guard let folder = try? application.downloads.makeFolder() else { return nil }
+            return RunReport(text: await application.problemReport(), folder: folder)
+        }
+
         // The page channel's own answers come from this process, so that a new load is worth a try at any time.
         func canRetry(_ page: ShellPage) async -> Bool { true }
     }
@@ -172,6 +178,25 @@
             _ = first.take()
             await download.discard()
         }
+    }
+
+    /// A problem report, saved as a download is: where the person says.
+    private struct RunReport: ShellDownload {
+        let text: String
+        let folder: String
+        private var path: String { folder + "/problem-report.txt" }
+
+        init(text: String, folder: String) {
+            self.text = text
+            self.folder = folder
+        }
+
+        func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String {
+            try PrivateFile.replace(path, Array(text.utf8))
+            return path
+        }
+
+        func discard() async { try? PrivateFile.remove(path) }
     }
 
     /// Hands its answer out once.

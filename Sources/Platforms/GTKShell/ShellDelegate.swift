@@ -137,6 +137,8 @@ package protocol ShellDelegate: AnyObject, Sendable {
     func download(_ url: String, suggestedName: String?) -> (any ShellDownload)?
     /// A person wants to go to an address that is not the app's: the file that stands there to be saved, if one does.
     func attachment(at url: String) async -> (any ShellDownload)?
+    /// What a person hands to somebody who is to help, to be saved as a download is.
+    func problemReport() async -> (any ShellDownload)?
     /// A new, private folder for a file that WebKit writes by itself, a `blob:` say.
     func makeDownloadFolder() throws -> String
     /// Asked every two seconds while a page with a retry button is shown: true loads the app again.
@@ -146,6 +148,7 @@ package protocol ShellDelegate: AnyObject, Sendable {
 extension ShellDelegate {
     package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
     package func attachment(at url: String) async -> (any ShellDownload)? { nil }
+    package func problemReport() async -> (any ShellDownload)? { nil }
     package func makeDownloadFolder() throws -> String { throw ShellNoDownloads() }
 }
 

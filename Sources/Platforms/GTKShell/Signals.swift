@@ -21,6 +21,14 @@
             attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
+        /// `void (*)(GSimpleAction *, GVariant *parameter, gpointer data)`: `activate`
+        static func connectActivate(_ object: Pointer, _ body: @escaping @MainActor () -> Void) {
+            let handler: @convention(c) (Pointer, Pointer?, Pointer) -> Void = { _, _, data in
+                Box<@MainActor () -> Void>.main(data) { $0() }
+            }
+            attach(object, "activate", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
         /// `void (*)(Instance *, GParamSpec *, gpointer data)`, for `notify::…`
         static func connectNotify(_ object: Pointer, _ property: String, _ body: @escaping @MainActor () -> Void) {
             let handler: @convention(c) (Pointer, Pointer, Pointer) -> Void = { _, _, data in

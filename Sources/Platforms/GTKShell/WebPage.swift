@@ -169,7 +169,14 @@
                 return true
             }
             Signals.connectContextMenu(raw) { [unowned self] menu in
-                ContextMenu.trim(menu, developer: configuration.developer)
+                _ = ContextMenu.trim(menu, developer: configuration.developer)
+                let french = configuration.language.resolvedHere == .french
+                ContextMenu.append(
+                    french ? "Enregistrer un rapport d’incident…" : "Save a problem report…", to: menu
+                ) { [weak self] in
+                    Task { if let report = await self?.delegate.problemReport() { self?.saves?(report) } }
+                }
+                return false
             }
             Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
                 let dropped = drops?.take() ?? []

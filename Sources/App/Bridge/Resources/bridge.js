@@ -331,6 +331,8 @@
     can: (name) => capabilities.has(name),
     version: freeze(configuration.version),
     session,
+    /** The text of a problem report for a person to read and to send: versions, last faults, last lines of the log. */
+    report: async () => (await nativePromise("Nacre", "report")).text,
   });
   Object.defineProperty(window, "nacre", { value: nacre, enumerable: true });
 })();
