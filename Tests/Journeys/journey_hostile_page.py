@@ -233,7 +233,7 @@ def keys(report, desktop, app):
     key = lambda *names: desktop.xdotool("windowfocus", "--sync", window, "key", *names)  # noqa: E731
     width = app.evaluate("innerWidth")
     key("ctrl+minus", "ctrl+minus")
-    report.see("Ctrl and minus makes the page smaller", app.wait_for(f"innerWidth > {width}", 5))
+    report.see("Ctrl and minus makes the page smaller", app.wait_for(f"innerWidth > {width * 1.15}", 5))
     zoomed = app.evaluate("innerWidth")
     key("ctrl+f")
     time.sleep(0.4)
