@@ -303,6 +303,7 @@ def recovery(report, desktop, app, portal):
     report.see("a page whose process dies is reported", until(lambda: app.log().count("page.crashed") == 1, 10))
     app._forget_page()
     until(lambda: app.evaluate("document.querySelector('h1')?.textContent") == "The page stopped working", 15)
+    time.sleep(0.8)
     desktop.picture("5-crashed")
     report.see("and comes back by its button", reload())
     report.see("with its bridge and what it has stored", app.run("Capacitor.nativePromise('App', 'getInfo', {}).then(i => i.id + localStorage.kept)") == app.id + "yes")

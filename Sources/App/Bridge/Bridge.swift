@@ -89,7 +89,8 @@ package actor Bridge: BridgeEvents {
         if let shows, document != envelope.source.document {
             guard await shows(envelope.source.document, load) else {  // guard: bridge-other-window
                 log.warning("bridge.refused", ["window": "another"])
-                return rejected(call, BridgeRejection(code: "UNAVAILABLE", message: "Only the app's own page may call."))
+                return rejected(
+                    call, BridgeRejection(code: "UNAVAILABLE", message: "Only the app's own page may call."))
             }
             guard load == pageLoad else {
                 return rejected(call, BridgeRejection(code: "CANCELLED", message: "The page has been left."))

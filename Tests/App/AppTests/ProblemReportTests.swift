@@ -56,7 +56,9 @@ struct ProblemReportTests {
     @Test("It names versions, system, session, faults and the log's end")
     func holds() {
         let text = report(["fault one"], ["line one", "line two"])
-        for part in ["org.example.mail", "web 0.1.0", "Debian 12", "2.50.6", "signedOut (failed)", "fault one", "line two"] {
+        for part in [
+            "org.example.mail", "web 0.1.0", "Debian 12", "2.50.6", "signedOut (failed)", "fault one", "line two",
+        ] {
             #expect(text.contains(part), "\(part)")
         }
         #expect(report([], []).contains("Last faults: none"))

@@ -78,7 +78,8 @@
                 [false, true].map { ChooserWording(french: french).title(multiple: $0) }
             }
             #expect(Set(titles).count == 4)
-            #expect(ChooserWording(french: true).filters(types: ["a/b"]).map(\.name).allSatisfy { $0.contains("ichiers") })
+            #expect(
+                ChooserWording(french: true).filters(types: ["a/b"]).map(\.name).allSatisfy { $0.contains("ichiers") })
         }
     }
 

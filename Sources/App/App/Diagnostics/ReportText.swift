@@ -66,7 +66,8 @@ struct ReportText: Sendable {
         if word.hasPrefix("eyJ") { return true }
         // A path or a version has short parts; what is long and mixed is made by a machine to be kept.
         return word.split(whereSeparator: { $0 == "/" || $0 == "." }).contains { part in
-            part.utf8.count >= 20 && part.contains(where: \.isNumber) && part.contains(where: \.isLetter)  // guard: report-machine-text
+            let isLong = part.utf8.count >= 20  // guard: report-machine-text
+            return isLong && part.contains(where: \.isNumber) && part.contains(where: \.isLetter)
         }
     }
 }
