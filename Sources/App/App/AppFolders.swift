@@ -13,6 +13,8 @@ package struct AppFolders: Sendable {
     package let cache: String
     /// What the page keeps as files.
     package let files: String
+    /// The person's own folder; empty where the environment names none.
+    package let home: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
@@ -24,6 +26,7 @@ package struct AppFolders: Sendable {
         let seat = server.map { "/servers/" + Self.name($0) } ?? ""
         let root = try Self.root(id: id, environment: environment)
         if server != nil { try PrivateFile.makeFolder(root + "/servers") }
+        home = environment["HOME"] ?? ""
         let data = root + seat
         state = data + "/state"
         web = data + "/web"

@@ -23,6 +23,8 @@ struct AppParts: Sendable {
     let server: ServerPlugin?
     let surface: PageSurface
     let files: FileRoots
+    /// The text of a problem report.
+    let report: @Sendable () async -> String
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
@@ -66,6 +68,14 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        let report: @Sendable () async -> String = {
+            ProblemReport(
+                app: configuration.name, id: configuration.id,
+                versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
+                device: platform.device, session: await session.snapshot, faults: platform.tail?.faults ?? [],
+                lines: platform.tail?.lines ?? [], home: folders.home
+            ).text
+        }
         let plugins = StandardPlugins(
             PluginParts(
                 app: AppFacts(
@@ -80,7 +90,7 @@ struct AppParts: Sendable {
                 session: actions,
                 webAuth: WebAuthSessionPlugin(
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
-                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
+                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }), report: report,
                 time: platform.time, random: platform.random, events: relay))
         let server = seat.flatMap { seat in
             configuration.choosesServer
@@ -93,11 +103,12 @@ struct AppParts: Sendable {
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
             plugins: plugins.all + (server.map { [$0] } ?? []), log: platform.log.labelled("bridge"),
+            shows: window.shows,
             deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, surface: surface, files: files)
+            server: server, surface: surface, files: files, report: report)
     }
 }
 

@@ -19,6 +19,8 @@ package final class NacreApplication: Sendable {
     package static let bridgeHandler = "nacre"
     /// The function there that takes events.
     package static let eventReceiver = "nacreReceive"
+    /// The variable there that names the document.
+    package static let documentIdentity = eventReceiver + "Identity"
 
     package let configuration: AppConfiguration
     package let session: AppSession
@@ -35,6 +37,8 @@ package final class NacreApplication: Sendable {
     private let plugins: StandardPlugins
     private let server: ServerPlugin?
     private let surface: PageSurface
+    /// The text of a problem report: for a person to read, to keep and to send.
+    package let problemReport: @Sendable () async -> String
     private let channel: PageChannel
     private let played = Atomic(false)
 
@@ -104,6 +108,7 @@ package final class NacreApplication: Sendable {
         plugins = parts.plugins
         server = parts.server
         surface = parts.surface
+        problemReport = parts.report
     }
 
     /// Tells the page of every change of the session, and ends what must not outlive it.

@@ -61,7 +61,7 @@ package struct BridgeScripts: Sendable {
             "version": configuration.version, "session": configuration.session,
             "surface": configuration.surface, "server": configuration.server,
             "touch": configuration.touch.map(JSONValue.bool) ?? .null,
-            "pluginHeaders": .array(plugins.map(\.header)),
+            "largest": .integer(Int64(BridgeEnvelope.largest)), "pluginHeaders": .array(plugins.map(\.header)),
         ]
         page = Self.fill(PackageResources.bridge_js, with: forPage)
         isolated = Self.fill(

@@ -24,14 +24,20 @@
             var options = options
             let seat = try seat(&options, handle)
             let configuration = options.configuration
+            let tail = LogTail(next: StandardErrorSink())
             let log = Log(
-                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
-                sink: StandardErrorSink())
+                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info, sink: tail)
             let folders = try AppFolders(
                 id: configuration.id, environment: options.environment, server: configuration.boundServer)
-            let platform = try await RunCommand.platform(options, folders, log)
+            var platform = try await RunCommand.platform(options, folders, log)
+            platform.tail = tail
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
+                shows: { document, load in
+                    // The web view tells of a message no more than that it came from one of its windows' documents.
+                    let shown = try? await handle.evaluate(NacreApplication.documentIdentity, in: .bridge)
+                    return await handle.pageLoad == load && shown == JSONValue.string(document).text
+                },
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
                     minimize: { await handle.minimize() }),
@@ -92,6 +98,8 @@
             if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
                 result.printFolder = folder
             }
+            // A camera and a microphone that the engine plays by itself, for tests of what a page may record (SH-7).
+            result.mockDevices = configuration.isDevelopment && options.environment["NACRE_MOCK_CAPTURE"] == "1"
             return result
         }
 
@@ -145,6 +153,11 @@
 
         func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
 
+        func problemReport() async -> (any ShellDownload)? {
+            guard let folder = try? application.downloads.makeFolder() else { return nil }
+            return RunReport(text: await application.problemReport(), folder: folder)
+        }
+
         // The page channel's own answers come from this process, so that a new load is worth a try at any time.
         func canRetry(_ page: ShellPage) async -> Bool { true }
     }
@@ -181,6 +194,25 @@
             _ = first.take()
             await download.discard()
         }
+    }
+
+    /// A problem report, saved as a download is: where the person says.
+    private struct RunReport: ShellDownload {
+        let text: String
+        let folder: String
+        private var path: String { folder + "/problem-report.txt" }
+
+        init(text: String, folder: String) {
+            self.text = text
+            self.folder = folder
+        }
+
+        func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String {
+            try PrivateFile.replace(path, Array(text.utf8))
+            return path
+        }
+
+        func discard() async { try? PrivateFile.remove(path) }
     }
 
     /// Hands its answer out once.

@@ -43,16 +43,14 @@
             }
         }
 
-        /// Adds a choice of the app's own at the end.
+        /// One more entry at the end, which does this when it is chosen.
         static func append(_ label: String, to menu: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
-            let action = g_simple_action_new("nacre-own", nil)!
-            // The signal's parameter is not looked at, so that its kind does not matter.
-            Signals.connectCode(UnsafeMutableRawPointer(action), "activate") { _ in body() }
+            let action = g_simple_action_new("nacre-entry", nil)!
+            Signals.connectActivate(UnsafeMutableRawPointer(action), body)
             if webkit_context_menu_get_n_items(menu) > 0 {
                 webkit_context_menu_append(menu, webkit_context_menu_item_new_separator())
             }
-            webkit_context_menu_append(
-                menu, webkit_context_menu_item_new_from_gaction(action, label, nil))
+            webkit_context_menu_append(menu, webkit_context_menu_item_new_from_gaction(action, label, nil))
             g_object_unref(UnsafeMutableRawPointer(action))
         }
 

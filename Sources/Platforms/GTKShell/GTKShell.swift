@@ -34,6 +34,7 @@
         /// calling `prepare`; so nothing of the app may be opened before.
         /// - Parameter prepare: starts the app half. What it throws is shown in a dialog and ends the run with 1.
         package static func run(_ identity: ShellIdentity, links: [String], prepare: @escaping Prepare) -> Int32 {
+            GLibDefaults.make()
             MainQueueSource.install()
             makeDefaults()
             g_set_prgname(identity.applicationID)

@@ -139,6 +139,8 @@ package protocol ShellDelegate: AnyObject, Sendable {
     func download(_ url: String, suggestedName: String?) -> (any ShellDownload)?
     /// A person wants to go to an address that is not the app's: the file that stands there to be saved, if one does.
     func attachment(at url: String) async -> (any ShellDownload)?
+    /// What a person hands to somebody who is to help, to be saved as a download is.
+    func problemReport() async -> (any ShellDownload)?
     /// A new, private folder for a file that WebKit writes by itself, a `blob:` say.
     func makeDownloadFolder() throws -> String
     /// A person wants another server (`ShellConfiguration.changesServer`).
@@ -151,6 +153,7 @@ extension ShellDelegate {
     package func changeServer() {}
     package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
     package func attachment(at url: String) async -> (any ShellDownload)? { nil }
+    package func problemReport() async -> (any ShellDownload)? { nil }
     package func makeDownloadFolder() throws -> String { throw ShellNoDownloads() }
 }
 
