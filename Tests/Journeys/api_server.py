@@ -110,9 +110,12 @@ class Api:
             h.send_header(name, value)
         if status not in (204, 304):
             h.send_header("Content-Length", str(len(body) if length is None else length))
-        h.end_headers()
-        if h.command != "HEAD" and body:
-            h.wfile.write(body)
+        if h.command == "HEAD" or not body:
+            return h.end_headers()
+        # In one piece: a browser that wants no body (205) takes the connection for another request at once, and must see
+        # that there is more on it.
+        h._headers_buffer.append(b"\r\n" + body)
+        h.flush_headers()
 
     def body(self, h, sink=None):
         """The request's body: its digest and size; `sink` takes the pieces."""

@@ -21,6 +21,10 @@ struct AppParts: Sendable {
     let plugins: StandardPlugins
     let surface: PageSurface
     let files: FileRoots
+    /// Where the page's script hands its requests over; nil where the web view's own network brings them.
+    let pageFetch: PageFetchPlugin?
+    /// Everything the page can call.
+    let everyPlugin: [any BridgePlugin]
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
@@ -79,13 +83,15 @@ struct AppParts: Sendable {
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
                     signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
                 time: platform.time, random: platform.random, events: relay))
+        let pageFetch = platform.pageChannel == .patched ? PageFetchPlugin() : nil
+        let everyPlugin = plugins.all + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: plugins.all, log: platform.log.labelled("bridge"), deliver: window.deliver)
+            plugins: everyPlugin, log: platform.log.labelled("bridge"), deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            surface: surface, files: files)
+            surface: surface, files: files, pageFetch: pageFetch, everyPlugin: everyPlugin)
     }
 }
 

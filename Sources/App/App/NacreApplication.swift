@@ -33,6 +33,7 @@ package final class NacreApplication: Sendable {
     private let links: LinkDispatcher
     private let bridge: Bridge
     private let plugins: StandardPlugins
+    private let everyPlugin: [any BridgePlugin]
     private let surface: PageSurface
     private let channel: PageChannel
     private let played = Atomic(false)
@@ -52,8 +53,10 @@ package final class NacreApplication: Sendable {
                 serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
             bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
-            transport: platform.transport, proxy: platform.proxy,
+            transport: platform.transport,
+            patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
+        if let patched = channel.patched { parts.pageFetch?.connect(patched) }
         let endpoint = try await channel.start()
         await parts.session.restore()
         await parts.signIn.resume()
@@ -96,6 +99,7 @@ package final class NacreApplication: Sendable {
         links = parts.links
         bridge = parts.bridge
         plugins = parts.plugins
+        everyPlugin = parts.everyPlugin
         surface = parts.surface
     }
 
@@ -141,8 +145,16 @@ package final class NacreApplication: Sendable {
             version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
             surface: surface, touch: platform.profile?.touch, debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
-            page, plugins: plugins.all, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
-        return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
+            page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
+        guard platform.pageChannel == .patched else {
+            return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated, frames: nil)
+        }
+        let patch = Self.patch(configuration).text
+        return BridgeScriptPair(page: scripts.page + "\n" + patch, isolated: scripts.isolated, frames: patch)
+    }
+
+    private static func patch(_ configuration: AppConfiguration) -> PatchScript {
+        PatchScript(apiOrigin: configuration.visibleAPI.description, origin: configuration.origin.description)
     }
 }
 
@@ -152,10 +164,12 @@ private struct AbsentBundle: BundleSource {
     func file(at path: String) async throws -> BundleFile? { nil }
 }
 
-/// The bridge's scripts: one for the page's world, one for the isolated world.
+/// The bridge's scripts: one for the page's world, one for the isolated world; with the patched channel one more for
+/// the page's own frames.
 package struct BridgeScriptPair: Sendable {
     package let page: String
     package let isolated: String
+    package let frames: String?
 }
 
 // MARK: What the shell tells

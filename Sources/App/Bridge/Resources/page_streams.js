@@ -1,0 +1,4 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+(kit) => {
+  "use strict";
+}
