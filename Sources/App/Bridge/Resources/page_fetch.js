@@ -384,6 +384,49 @@
       facts.get(response));
   };
 
+  const isRedirect = ({ status, headers }) => [301, 302, 303, 307, 308].includes(status) && headers.has("location");
+
+  /**
+   * Sends a plan and follows where it is redirected (Fetch standard, "HTTP-redirect fetch"): {answer, url, hops}, or
+   * {response} of the web view's own fetch where another server takes over.
+   */
+  const follow = async (plan) => {
+    for (let hops = 0; ; hops++) {
+      const answer = await exchange(plan);
+      answer.headers = new Headers(answer.headers);
+      if (!isRedirect(answer) || plan.redirect === "manual") return { answer, url: plan.url, hops };
+      answer.body?.cancel().catch(() => {});
+      if (plan.redirect === "error") throw new TypeError("The answer is a redirect.");
+      if (hops >= 20) throw new TypeError("The answer redirects too often.");
+      const next = new URL(answer.headers.get("location"), plan.url);
+      if (next.protocol !== "https:" && next.protocol !== "http:") {
+        throw new TypeError("The answer redirects to no web address.");
+      }
+      next.hash = "";
+      if (answer.status !== 303 && plan.source?.stream) {
+        throw new TypeError("A stream cannot be sent again after a redirect.");
+      }
+      const becomesGet =
+        ((answer.status === 301 || answer.status === 302) && plan.method === "POST") ||
+        (answer.status === 303 && plan.method !== "GET" && plan.method !== "HEAD");
+      if (becomesGet) {
+        plan.method = "GET";
+        plan.source = null;
+        const told = ["content-encoding", "content-language", "content-location", "content-type", "content-length"];
+        plan.headers = plan.headers.filter(([name]) => !told.includes(name));
+      }
+      plan.url = next;
+      if (next.origin === configuration.apiOrigin) continue;
+      // Somebody else's server: the web view's own fetch, with nothing that was meant for the API.
+      const headers = plan.headers.filter(([name]) => name !== "authorization");
+      const response = await nativeFetch(next, {
+        method: plan.method, headers, body: plan.source?.blob, signal: plan.signal, mode: plan.mode ?? "cors",
+        credentials: "omit", referrerPolicy: "no-referrer",
+      });
+      return { answer: response, url: new URL(response.url || next), hops: hops + 1, response };
+    }
+  };
+
   const patchedFetch = async (url, input, init) => {
     const given = init ?? {};
     const isRequest = typeof input === "object" && tag(input) === "Request";
@@ -407,54 +450,24 @@
       url, method, headers: [...headers], source, credentials: request.credentials, keepalive: request.keepalive, signal,
     };
     if (plan.keepalive && source?.blob?.size > 65_536) throw new TypeError("What is kept alive sends no more than 64 KB.");
-    for (let hops = 0; ; hops++) {
-      const answer = await exchange(plan);
-      const location = answer.headers.find(([name]) => name === "location")?.[1];
-      const moves = [301, 302, 303, 307, 308].includes(answer.status) && location !== undefined;
-      if (!moves || request.redirect === "manual") {
-        if (moves) {
-          answer.body?.cancel().catch(() => {});
-          return filtered("opaqueredirect", plan.url.href);
-        }
-        if (request.mode === "no-cors") {
-          answer.body?.cancel().catch(() => {});
-          return filtered("opaque", "");
-        }
-        const isNull = [204, 205, 304].includes(answer.status);
-        const response = known(
-          new Response(isNull ? null : (answer.body ?? (method === "HEAD" ? null : new Uint8Array())),
-            { status: answer.status, statusText: answer.statusText, headers: answer.headers }),
-          { url: plan.url.href, type: "cors", redirected: hops > 0, signal });
-        return request.integrity ? checkIntegrity(response, request.integrity) : response;
-      }
+    plan.redirect = request.redirect;
+    plan.mode = request.mode;
+    const { answer, url: last, hops, response: others } = await follow(plan);
+    if (others) return known(others, { redirected: true });
+    if (request.redirect === "manual" && isRedirect(answer)) {
       answer.body?.cancel().catch(() => {});
-      if (request.redirect === "error") throw new TypeError("The answer is a redirect.");
-      if (hops >= 20) throw new TypeError("The answer redirects too often.");
-      const next = new URL(location, plan.url);
-      if (next.protocol !== "https:" && next.protocol !== "http:") throw new TypeError("The answer redirects to no web address.");
-      next.hash = "";
-      if (answer.status !== 303 && plan.source?.stream) throw new TypeError("A stream cannot be sent again after a redirect.");
-      const becomesGet =
-        ((answer.status === 301 || answer.status === 302) && plan.method === "POST") ||
-        (answer.status === 303 && plan.method !== "GET" && plan.method !== "HEAD");
-      if (becomesGet) {
-        plan.method = "GET";
-        plan.source = null;
-        const told = ["content-encoding", "content-language", "content-location", "content-type", "content-length"];
-        plan.headers = plan.headers.filter(([name]) => !told.includes(name));
-      }
-      if (next.origin !== configuration.apiOrigin) {
-        // Somebody else's server: the web view's own fetch, with nothing that was meant for the API.
-        const others = plan.headers.filter(([name]) => name !== "authorization");
-        const response = await nativeFetch(next, {
-          method: plan.method, headers: others, body: plan.source?.blob, signal, mode: request.mode,
-          credentials: request.credentials === "include" ? "include" : "omit", redirect: request.redirect,
-          referrerPolicy: "no-referrer",
-        });
-        return known(response, { redirected: true });
-      }
-      plan.url = next;
+      return filtered("opaqueredirect", last.href);
     }
+    if (request.mode === "no-cors") {
+      answer.body?.cancel().catch(() => {});
+      return filtered("opaque", "");
+    }
+    const isNull = [204, 205, 304].includes(answer.status);
+    const body = isNull ? null : (answer.body ?? (plan.method === "HEAD" ? null : new Uint8Array()));
+    const response = known(
+      new Response(body, { status: answer.status, statusText: answer.statusText, headers: answer.headers }),
+      { url: last.href, type: "cors", redirected: hops > 0, signal });
+    return request.integrity ? checkIntegrity(response, request.integrity) : response;
   };
 
   scope.fetch = function fetch(input, init) {
@@ -524,5 +537,5 @@
     };
   }
 
-  return { configuration, apiURL, extract, exchange, toBase64, call, cancel, aborted, bodyOf, open, base };
+  return { apiURL, extract, follow, toBase64, call, cancel, bodyOf, base };
 })(/*nacre:configuration*/ null)
