@@ -10,6 +10,8 @@ import threading
 import time
 import urllib.parse
 
+import socket_echo
+
 
 def content(size, seed=0):
     """Bytes that any place can compute: 64 KB of a generator, repeated and numbered."""
@@ -214,6 +216,20 @@ class Api:
             h.wfile.flush()
             time.sleep(0.1)
         h.wfile.write(b"0\r\n\r\n")
+
+    def do_events(self, h):
+        """Two events and an end; whoever comes back is told with which id it came."""
+        last = h.headers.get("Last-Event-ID")
+        text = ": hello\nretry: 50\n\n" + (f"data: again after {last}\n\n" if last else
+                                           "id: 7\nevent: note\ndata: one\r\ndata: two\r\r\ndata:three\nid: ü8\n\n")
+        self.send(h, 200, {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store"}, text.encode())
+
+    def do_socket(self, h):
+        socket_echo.serve(h)
+
+    def do_pixel(self, h):
+        self.send(h, 200, {"Content-Type": "image/gif"},
+                  bytes.fromhex("47494638396101000100800000ff000000000021f90400000000002c00000000010001000002024401003b"))
 
     def do_cut(self, h):
         """Announces more than it sends, or breaks off in the middle of a chunk."""

@@ -11,7 +11,7 @@ from page_app import PageApp
 from report import ROOT, run, until
 
 BUNDLE = {"index.html": '<!doctype html><meta charset="utf-8"><title>Fetch</title><body><script src="fetch.js"></script>',
-          "frame.html": '<!doctype html><meta charset="utf-8"><script src="fetch.js"></script>', "fetch.js": None}
+          "frame.html": '<!doctype html><meta charset="utf-8"><script src="fetch.js"></script>', "fetch.js": None, "shared.js": None}
 SCOPES = ("page", "worker", "frame")
 CHANNELS = {"proxy": "fetch_differences.json", "patched": "patched_fetch_differences.json"}
 

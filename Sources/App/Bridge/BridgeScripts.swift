@@ -83,7 +83,9 @@ package struct PatchScript: Sendable {
     package init(apiOrigin: String, origin: String) {
         let core = BridgeScripts.fill(
             PackageResources.page_fetch_js, with: ["apiOrigin": .string(apiOrigin), "origin": .string(origin)])
-        let streams = String(decoding: PackageResources.page_streams_js, as: UTF8.self)
-        text = "{\nconst kit = \(core);\nif (kit) (\(streams))(kit);\n}\n"
+        let parts = [PackageResources.page_streams_js, PackageResources.page_media_js].map { script in
+            "if (kit) (" + String(decoding: script, as: UTF8.self) + ")(kit);\n"
+        }
+        text = "{\nconst kit = \(core);\n\(parts.joined())}\n"
     }
 }

@@ -537,5 +537,5 @@
     };
   }
 
-  return { apiURL, extract, follow, toBase64, call, cancel, bodyOf, base };
+  return { apiURL, extract, follow, toBase64, call, cancel, bodyOf, base, origin: configuration.origin };
 })(/*nacre:configuration*/ null)
