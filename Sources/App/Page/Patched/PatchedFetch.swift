@@ -84,6 +84,8 @@ package actor PatchedFetch {
 
     /// How many requests are under way.
     package var count: Int { exchanges.count }
+    /// Whether a piece of this request's body waits for room.
+    func isWriting(_ id: String) -> Bool { exchanges[id]?.isWriting ?? false }
 
     // MARK: Requests
 
