@@ -23,6 +23,8 @@ struct AppParts: Sendable {
     let files: FileRoots
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
     let pageFetch: PageFetchPlugin?
+    /// The way of a plugin's own requests to the API, which the page channel answers.
+    let api: APITransportRelay
     /// Everything the page can call.
     let everyPlugin: [any BridgePlugin]
 
@@ -46,6 +48,7 @@ struct AppParts: Sendable {
             endpoints: endpoints, transport: platform.transport, store: secrets, mark: attempts, time: platform.time,
             log: platform.log.labelled("session"))
         let relay = BridgeEventsRelay()
+        let api = APITransportRelay()
         let surface = PageSurface(platform.profile?.first ?? SurfaceState(), box: window.box, events: relay)
         let files = FileRoots(files: folders.files, cache: folders.cache + "/files")
         try await disk.run { try files.make() }
@@ -74,7 +77,7 @@ struct AppParts: Sendable {
                     build: configuration.build, language: platform.device.language),
                 device: platform.device, window: window.actions, browser: platform.browser, network: platform.network,
                 clipboard: platform.clipboard, share: platform.share, files: files, surface: surface,
-                preferences: preferences, transport: platform.transport, authority: session, cookies: session,
+                preferences: preferences, transport: platform.transport, api: api, cookies: session,
                 address: APIAddress(
                     api: configuration.api, visible: configuration.visibleAPI, page: configuration.origin,
                     allowsCleartext: configuration.isDevelopment),
@@ -91,7 +94,7 @@ struct AppParts: Sendable {
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            surface: surface, files: files, pageFetch: pageFetch, everyPlugin: everyPlugin)
+            surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin)
     }
 }
 

@@ -56,6 +56,7 @@ package final class NacreApplication: Sendable {
             transport: platform.transport,
             patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
+        parts.api.connect { try await channel.exchange($0) }
         if let patched = channel.patched { parts.pageFetch?.connect(patched) }
         let endpoint = try await channel.start()
         await parts.session.restore()

@@ -46,7 +46,8 @@ package final class PageChannel: Sendable {
     package init(
         configuration: PageChannelConfiguration, certificate: PageCertificate? = nil, bundle: any BundleSource,
         authority: any SessionAuthority, transport: any HTTPTransport, interceptors: [any PageInterceptor] = [],
-        bridge: (any HTTPResponder)? = nil, patch: String? = nil, proxy: @escaping ProxyResolver = { _ in .direct }, trust: TLSTrust? = nil,
+        bridge: (any HTTPResponder)? = nil, patch: String? = nil, proxy: @escaping ProxyResolver = { _ in .direct },
+        trust: TLSTrust? = nil,
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) throws(NacreError) {
         try configuration.validate()
@@ -185,6 +186,15 @@ package final class PageChannel: Sendable {
         let credentials = ["cookie", "authorization", "x-csrftoken"]  // guard: fetch-credentials
         request.fields.removeAll { credentials.contains($0) }
         return try await outside.send(request)
+    }
+
+    /// The API's answer to a plugin's request, through the interceptors with the session, with every field it has. The
+    /// plugin keeps from the page what is not the page's.
+    ///
+    /// - Throws: `page.configuration` where there is no API, `transport.*`, `session.*`, what an interceptor throws.
+    package func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let apiResponder else { throw NacreError("page.configuration", "This app has no API; set api.origin.") }
+        return try await apiResponder.exchange(request)
     }
 
     // MARK: Ways

@@ -7,7 +7,8 @@ import NacrePlugins
 
 /// What `nacre run` was asked for.
 struct RunOptions {
-    static let usage = "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--page-channel KIND] [FOLDER] [LINK…]"
+    static let usage =
+        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--page-channel KIND] [FOLDER] [LINK…]"
 
     /// The folder of `nacre.json`, absolute.
     let folder: String
@@ -80,7 +81,8 @@ struct RunOptions {
         guard !name.isEmpty else { return .proxy }
         guard let kind = PageChannelKind(rawValue: name) else {
             throw NacreError(
-                "run.page_channel", "There is no page channel \"\(name)\" (NACRE_PAGE_CHANNEL); it is proxy or patched.")
+                "run.page_channel", "There is no page channel \"\(name)\" (NACRE_PAGE_CHANNEL); it is proxy or patched."
+            )
         }
         guard isDevelopment || kind == .proxy else {
             throw NacreError(

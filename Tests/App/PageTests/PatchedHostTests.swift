@@ -65,7 +65,8 @@ struct PatchedHostTests {
             #expect(try await host.respond(to: worker(target), context: context).text() == "export {}", "\(target)")
         }
         #expect(
-            try await host.respond(to: worker("/w.js?nacre-worker=classic", site: "cross-site"), context: context).status
+            try await host.respond(to: worker("/w.js?nacre-worker=classic", site: "cross-site"), context: context)
+                .status
                 == .forbidden)
     }
 
@@ -75,7 +76,9 @@ struct PatchedHostTests {
         #expect(try await answer.text() == "export {}")
     }
 
-    @Test("An address cannot end the text it stands in", arguments: ["/a\";evil();\"?nacre-worker=classic", "/a\\?nacre-worker=module"])
+    @Test(
+        "An address cannot end the text it stands in",
+        arguments: ["/a\";evil();\"?nacre-worker=classic", "/a\\?nacre-worker=module"])
     func quoting(_ target: String) {
         #expect(PatchedWorker.stub(for: worker(target)) == nil)
     }

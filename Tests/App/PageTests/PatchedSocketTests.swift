@@ -62,13 +62,19 @@ struct PatchedSocketTests {
         await #expect(throws: NacreError.self) {
             _ = try await open(Self.server(proof: "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") { _ in })
         }
-        await #expect(throws: NacreError.self) { _ = try await open(Self.server(chosen: "b") { _ in }, offering: ["a"]) }
+        await #expect(throws: NacreError.self) {
+            _ = try await open(Self.server(chosen: "b") { _ in }, offering: ["a"])
+        }
         for words in [["a b"], [""], ["a", "a"], ["a\r\nX: y"]] {
-            await #expect(throws: NacreError.self, "\(words)") { _ = try await open(Self.server { _ in }, offering: words) }
+            await #expect(throws: NacreError.self, "\(words)") {
+                _ = try await open(Self.server { _ in }, offering: words)
+            }
         }
     }
 
-    @Test("What the page sends is masked, and its length written as it must be", arguments: [0, 5, 125, 126, 65535, 65536])
+    @Test(
+        "What the page sends is masked, and its length written as it must be",
+        arguments: [0, 5, 125, 126, 65535, 65536])
     func frames(_ count: Int) async throws {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let got = Mutex<[UInt8]>([])

@@ -66,6 +66,11 @@ struct APIResponder: HTTPResponder {
         fields.toPage(try await pass(fields.upstream(request), session: true, from: 0), readable: false)
     }
 
+    /// The same for a plugin, which looks at the answer itself: every field is there.
+    func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await pass(fields.upstream(request), session: true, from: 0)
+    }
+
     private func pass(_ request: HTTPRequest, session: Bool, from index: Int) async throws -> HTTPResponse {
         guard index < interceptors.count else { return try await send(request, session: session) }
         return try await interceptors[index].intercept(request) {

@@ -130,7 +130,8 @@ package actor PatchedFetch {
     private func begin(_ request: PatchedRequest, load: UInt64) throws -> Exchange {
         try enter(load)
         guard isAPI(request.url.origin) else {  // guard: patched-api-only
-            throw NacreError("page.origin", "\(request.url.origin) is not the API's origin; ask it by the browser's fetch.")
+            throw NacreError(
+                "page.origin", "\(request.url.origin) is not the API's origin; ask it by the browser's fetch.")
         }
         dropUnclaimed()
         guard exchanges[request.id] == nil else {
@@ -169,8 +170,9 @@ package actor PatchedFetch {
 
     private func dropUnclaimed() {
         for exchange in exchanges.values {
-            guard let body = exchange.body, body.since + limits.unclaimed < time.now else { continue }
-            exchange.cancel()  // guard: patched-unclaimed
+            guard let body = exchange.body else { continue }
+            guard body.since + limits.unclaimed < time.now else { continue }  // guard: patched-unclaimed
+            exchange.cancel()
             remove(exchange)
         }
     }

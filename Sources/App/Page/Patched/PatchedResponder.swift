@@ -45,7 +45,8 @@ enum PatchedWorker {
         let rest = parts.dropLast().joined(separator: "&")
         let target = request.path + (rest.isEmpty ? "" : "?" + rest)
         // A target has no quote and no backslash that could end the text (RFC 3986); anything else is no such request.
-        guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\".utf8.contains($0) }) else { return nil }
+        let isPlain = target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"\\".utf8.contains($0) }
+        guard isPlain else { return nil }  // guard: patched-worker-quote
         let text: String
         switch last.dropFirst(mark.count) {
         case "classic": text = "importScripts(\"\(PatchedResponder.script)\", \"\(target)\");\n"
