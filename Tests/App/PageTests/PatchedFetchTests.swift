@@ -308,7 +308,7 @@ struct PatchedFetchTests {
         let error = await #expect(throws: NacreError.self) {
             _ = try await patched.open(Self.request(["id": "c"]), load: 1)
         }
-        #expect(error?.code == "page.busy")
+        try #require(error?.code == "page.busy")
         _ = try await claimed(patched, second.token)
         try await until { await patched.count == 1 }
         _ = try await patched.open(Self.request(["id": "c"]), load: 1)

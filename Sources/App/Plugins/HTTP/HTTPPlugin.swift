@@ -3,7 +3,6 @@
 package import NacreBridge
 package import NacreCore
 package import NacreHTTP
-package import NacrePorts
 
 /// Capacitor's `CapacitorHttp`: requests over the native transport, the API's the page channel's way, through its
 /// interceptors with the session and the CSRF rule (NB-1, NB-3), any other host's with a jar of its own.
