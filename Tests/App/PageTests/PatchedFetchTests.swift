@@ -192,6 +192,31 @@ struct PatchedFetchTests {
         #expect(left == 0)
     }
 
+    @Test("A body shorter than it was said to be is not sent as a whole one")
+    func tooShort() async throws {
+        let patched = try patched { request, _ in
+            HTTPResponse(body: .bytes(try await request.body.collect(upTo: 100)))
+        }
+        let head = Task { try await patched.open(Self.request(["method": "PUT", "body": ["length": 3]]), load: 1) }
+        try await until { await patched.count == 1 }
+        try await patched.write("a", [1, 2], load: 1)
+        await #expect(throws: NacreError.self) { try await patched.finish("a", load: 1) }
+        await #expect(throws: (any Error).self) { _ = try await head.value }
+    }
+
+    @Test("A server that answers early and takes no more keeps neither the page nor the app waiting")
+    func early() async throws {
+        let patched = try patched { _, _ in HTTPResponse(status: 413, body: .text("too much")) }
+        let head = try await patched.open(Self.request(["method": "PUT", "body": ["length": nil]]), load: 1)
+        let large = [UInt8](repeating: 0, count: 600_000)
+        try await patched.write("a", large, load: 1)
+        let waiting = Task { try await patched.write("a", large, load: 1) }
+        try await until { await patched.isWriting("a") }
+        #expect(try await claimed(patched, head.token) == "too much")
+        await #expect(throws: NacreError.self) { try await waiting.value }
+        try await until { await patched.count == 0 }
+    }
+
     @Test("A piece larger than a message may be is refused")
     func largePiece() async throws {
         let patched = try patched { request, _ in

@@ -174,6 +174,16 @@
     };
   };
 
+  /** The body itself could not be read, as opposed to sent. */
+  class BodyFailure {
+    constructor(error) {
+      this.error = error;
+    }
+  }
+  const ownFault = (error) => {
+    throw new BodyFailure(error);
+  };
+
   const write = async (id, bytes) => {
     for (let i = 0; i < bytes.byteLength; i += PIECE) {
       await call("write", { id, data: toBase64(bytes.subarray(i, i + PIECE)) });
@@ -185,20 +195,20 @@
       const reader = source.stream.getReader();
       try {
         for (;;) {
-          const { done, value } = await reader.read();
+          const { done, value } = await reader.read().catch(ownFault);
           if (done) break;
-          if (!ArrayBuffer.isView(value) || tag(value) !== "Uint8Array") {
-            throw new TypeError("A request's stream holds something else than Uint8Array.");
+          if (tag(value) !== "Uint8Array") {
+            ownFault(new TypeError("A request's stream holds something else than Uint8Array."));
           }
           await write(id, value);
         }
       } catch (error) {
-        reader.cancel(error).catch(() => {});
+        reader.cancel(error instanceof BodyFailure ? error.error : error).catch(() => {});
         throw error;
       }
     } else {
       for (let i = 0; i < source.blob.size; i += PIECE) {
-        const piece = new Uint8Array(await source.blob.slice(i, i + PIECE).arrayBuffer());
+        const piece = new Uint8Array(await source.blob.slice(i, i + PIECE).arrayBuffer().catch(ownFault));
         await call("write", { id, data: toBase64(piece) });
         progress?.(Math.min(i + PIECE, source.blob.size), source.blob.size);
       }
@@ -310,11 +320,15 @@
     head.catch(() => {});
     let broken = null;
     if (body && typeof body === "object") {
-      // The answer may be there before the body is whole; what is not taken any more is then nobody's loss.
       const whole = upload(id, source, plan.progress).finally(done);
       broken = new Promise((_, reject) =>
-        whole.catch((error) => head.then(() => cancel(id), () => {}) && setTimeout(() => reject(error), 500)));
-      if (source.stream) whole.catch(() => cancel(id));
+        whole.catch((error) => {
+          // A server may answer before the body is whole, and take no more of it: then its answer counts. Only a body
+          // that cannot be read ends the request.
+          if (!(error instanceof BodyFailure)) return setTimeout(() => reject(error), 500);
+          cancel(id);
+          reject(error.error);
+        }));
     } else if (source) {
       plan.progress?.(source.blob.size, source.blob.size);
     }

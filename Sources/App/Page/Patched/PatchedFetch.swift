@@ -47,6 +47,13 @@ package actor PatchedFetch {
             isUploaded = upload == nil
         }
 
+        /// Takes no more of the body: the answer is there, and at its end.
+        func stopUpload() {
+            guard !isUploaded else { return }
+            isUploaded = true
+            upload?.cancel()
+        }
+
         func cancel() {
             sending?.cancel()
             upload?.finish(throwing: CancellationError())
@@ -119,6 +126,7 @@ package actor PatchedFetch {
         exchange.isAnswered = true
         let isEmpty = request.method == .head || [204, 205, 304].contains(response.status.rawValue)
         if isEmpty || response.body.length == 0 {
+            exchange.stopUpload()
             settle(exchange)
             return PatchedHead(status: response.status, fields: response.fields, token: nil)
         }
@@ -262,6 +270,13 @@ package actor PatchedFetch {
     /// The body is whole.
     package func finish(_ id: String, load: UInt64) throws {
         let exchange = try find(id, load)
+        if case .pieces(let length?) = exchange.request.body, !exchange.isUploaded {
+            guard exchange.sent == length else {  // guard: patched-whole
+                exchange.cancel()
+                remove(exchange)
+                throw NacreError("page.request", "A body is shorter than it was said to be.")
+            }
+        }
         exchange.isUploaded = true
         exchange.upload?.finish()
         settle(exchange)
@@ -296,6 +311,8 @@ package actor PatchedFetch {
     }
 
     private func ended(_ id: String) {
-        if let exchange = exchanges[id] { settle(exchange) }
+        guard let exchange = exchanges[id], exchange.running?.value == nil else { return }
+        exchange.stopUpload()
+        settle(exchange)
     }
 }

@@ -50,7 +50,8 @@ package final class PatchedSocket: Sendable {
         let isWord = { (text: String) in
             !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
         }
-        guard protocols.allSatisfy(isWord), Set(protocols).count == protocols.count else {  // guard: patched-subprotocol
+        let areGood = protocols.allSatisfy(isWord) && Set(protocols).count == protocols.count
+        guard areGood else {  // guard: patched-subprotocol
             throw NacreError("page.request", "A subprotocol of a WebSocket is a word, and each another.")
         }
         let key = Base64.encode(random.bytes(16))

@@ -57,7 +57,8 @@ struct SocketFrameReader: Sendable {
             let message = parts
             (kind, parts) = (nil, [])
             if whole == 0x1 {
-                guard String(validating: message, as: UTF8.self) != nil else { throw .notText }  // guard: patched-socket-text
+                let isText = String(validating: message, as: UTF8.self) != nil
+                guard isText else { throw .notText }  // guard: patched-socket-text
             }
             return .data(kind: whole, message)
         }
