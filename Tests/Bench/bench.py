@@ -11,6 +11,7 @@ import sys
 import bridge
 import channel
 import exchange
+import gigabyte
 import many
 import proxy
 import sessions
@@ -21,7 +22,7 @@ from report import ROOT, Failed, Report
 from servers import BINARIES
 from web import BUILD, Web, nginx
 
-MEASURES = {"channel": channel.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
+MEASURES = {"channel": channel.measure, "gigabyte": gigabyte.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
             "exchange": exchange.measure,
             "many": many.measure, "proxy": proxy.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"

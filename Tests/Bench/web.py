@@ -4,14 +4,17 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import urllib.parse
 
+import sink
 from desktop import free_port
 from report import ROOT, Failed, until
 
 BUILD = ROOT / "build" / "bench"
 BIG = 100 * 1000 * 1000
+HUGE = 1000 * 1000 * 1000
 SMALL = 200
 PARTS = 16
 
@@ -59,6 +62,7 @@ class Web:
         self.log = self.folder / "loaded.log"
         self.ports = {"HTTP/1.1": free_port(), "HTTP/2": free_port()}
         self.page_port = free_port()
+        self.sink_port = free_port()
 
     def origin(self, protocol="HTTP/1.1"):
         return f"https://localhost:{self.ports[protocol]}"
@@ -74,6 +78,13 @@ class Web:
         with open(self.pages / "big", "wb") as big:
             for _ in range(BIG // len(noise)):
                 big.write(noise)
+        # A gigabyte that takes no place on the disk; the other one begins as a sound of 8,000 silent bytes a second.
+        with open(self.pages / "huge", "wb") as huge:
+            huge.truncate(HUGE)
+        with open(self.pages / "huge.wav", "wb") as huge:
+            huge.write(struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", HUGE - 8, b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", HUGE - 44))
+            huge.truncate(HUGE)
+        sink.start(self.sink_port)
         small = self.pages / "small"
         small.mkdir()
         for number in range(SMALL):
@@ -97,6 +108,12 @@ class Web:
     add_header Access-Control-Allow-Credentials true always;
     add_header Vary Origin always;
     location = /loaded {{ access_log {self.log} loaded; default_type text/plain; return 200 ok; }}
+    location = /sink {{
+      client_max_body_size 0;
+      proxy_http_version 1.1;
+      proxy_request_buffering off;
+      proxy_pass http://127.0.0.1:{self.sink_port};
+    }}
     location = /api/v1.0/config/ {{ default_type application/json; return 200 '{{}}'; }}
     location = /api/v1.0/users/me/ {{ default_type application/json; return 401 '{{}}'; }}
   }}""" for protocol, port in self.ports.items())
@@ -106,7 +123,7 @@ pid {self.folder}/nginx.pid;
 worker_processes auto;
 events {{ worker_connections 2048; }}
 http {{
-  types {{ text/html html; text/css css; text/javascript js; image/svg+xml svg; application/json json; }}
+  types {{ text/html html; text/css css; text/javascript js; image/svg+xml svg; application/json json; audio/wav wav; }}
   default_type application/octet-stream;
   access_log off;
   log_format loaded '$args';

@@ -65,8 +65,9 @@ class Ours(Window):
     def __init__(self, desktop, web, protocol="HTTP/1.1"):
         super().__init__(desktop, web, "nacre")
         folder = desktop.root / "apps" / protocol.replace("/", "-")
-        folder.mkdir(parents=True)
-        write_page(folder / "web", web.origin(protocol), "nacre")
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            write_page(folder / "web", web.origin(protocol), "nacre")
         # Both protocols are one app to the desktop; its id ends differently so that their data stay apart.
         number = list(web.ports).index(protocol)
         (folder / "nacre.json").write_text(json.dumps({

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from report import ROOT, until
+from report import ROOT, Failed, until
 
 
 def free_port():
@@ -87,8 +87,18 @@ class Desktop:
         daemon.stdin.write(b"journey")
         daemon.stdin.close()
         self.processes.append(daemon)
-        until(lambda: subprocess.run(["secret-tool", "search", "--all", "none", "none"], env=self.env,
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0, 10)
+        # Asked of the bus first: to ask a service that is not there yet would start a second, locked one in its place.
+        ready = until(lambda: "boolean true" in self._asked("org.freedesktop.DBus", "/", "org.freedesktop.DBus.NameHasOwner",
+                                                            "string:org.freedesktop.secrets"), 60) and \
+            until(lambda: "/collection/" in self._asked("org.freedesktop.secrets", "/org/freedesktop/secrets",
+                                                        "org.freedesktop.Secret.Service.ReadAlias", "string:default"), 60)
+        if not ready:
+            # Without it the app would rightly keep its session in memory, and a journey would fail far from here.
+            raise Failed("the keyring of this journey did not start within 60 s")
+
+    def _asked(self, destination, path, method, *arguments):
+        return subprocess.run(["dbus-send", "--session", "--print-reply", f"--dest={destination}", path, method, *arguments],
+                              env=self.env, capture_output=True, text=True).stdout
 
     def picture(self, name, window="root"):
         """A picture of the whole screen, or of one window."""

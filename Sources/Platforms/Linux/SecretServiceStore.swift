@@ -47,10 +47,10 @@
             let keyring = try await open()
             guard let item = try await find(name, keyring.service) else {
                 // A locked keyring may hide what it holds: not to be found is no answer then.
-                if keyring.locked { throw Self.locked() }
+                if keyring.locked { throw Self.locked() }  // guard: locked-is-not-missing
                 return nil
             }
-            if secret_item_get_locked(item.secretItem) != 0 { throw Self.locked() }  // guard: locked-is-not-missing
+            if secret_item_get_locked(item.secretItem) != 0 { throw Self.locked() }
             let loaded = await awaitGIO { callback, data in
                 secret_item_load_secret(item.secretItem, nil, callback, data)
             } finish: { result -> Result<Void, GLibFailure> in

@@ -18,6 +18,47 @@ globalThis.bench = {
     return performance.now() - start
   },
 
+  /** One large body of parts that the engine holds once, sent and counted by the server. */
+  async upload(url, bytes) {
+    const part = new Blob([crypto.getRandomValues(new Uint8Array(50_000)), new Uint8Array(950_000)])
+    const body = new Blob(Array.from({ length: bytes / part.size }, () => part))
+    const start = performance.now()
+    const response = await fetch(url, { method: 'POST', body })
+    const seen = (await response.json()).bytes
+    if (seen !== bytes) throw new Error(`${seen} bytes of ${bytes} arrived`)
+    return performance.now() - start
+  },
+
+  /** The middle of the times from asking to the head of the answer, one small request after the other. */
+  async firstByte(url, count) {
+    const times = []
+    for (let i = 0; i < count; i += 1) {
+      const start = performance.now()
+      const response = await fetch(url, { cache: 'no-store' })
+      times.push(performance.now() - start)
+      await response.arrayBuffer()
+    }
+    return times.sort((a, b) => a - b)[count >> 1]
+  },
+
+  /** A sound opened and sought in, each place waited for. */
+  async seek(url, places) {
+    const audio = new Audio()
+    const event = (name) => new Promise((resolve, reject) => {
+      audio.addEventListener(name, resolve, { once: true })
+      audio.addEventListener('error', () => reject(new Error(`audio: ${audio.error?.message}`)), { once: true })
+    })
+    audio.preload = 'metadata'
+    audio.src = url
+    await event('loadedmetadata')
+    for (const place of places) {
+      audio.currentTime = place
+      await event('seeked')
+      if (Math.abs(audio.currentTime - place) > 2) throw new Error(`sought ${place}, got ${audio.currentTime}`)
+    }
+    return places.length
+  },
+
   /** Many small answers asked for at once, each read and checked. */
   async small(base, count) {
     const start = performance.now()

@@ -19,9 +19,8 @@ extension MailStore {
                 .text(SearchText.folded(words.joined(separator: "\n"))),
             ]
             let known = try sql.first(
-                "SELECT row, sent_thread FROM mail_draft WHERE \(Self.own)", [.text(id), .integer(person)])
-            if let known {
-                guard known["sent_thread"].isNull else { throw APIFailure.noDraft }  // guard: sent-draft
+                "SELECT row FROM mail_draft WHERE \(Self.own)", [.text(id), .integer(person)])
+            if known != nil {
                 try sql.execute(
                     """
                     UPDATE mail_draft SET recipients = $3, copies = $4, blind = $5, subject = $6, body = $7,
@@ -45,7 +44,8 @@ extension MailStore {
                     try Self.takeAlong(message, to: row, person: person, random: writer.random, sql)
                 }
             }
-            guard let stored = try Self.draft(id, person: person, sql) else { throw APIFailure.noDraft }
+            // A draft that was sent is none any more, and what was written just now is undone.
+            guard let stored = try Self.draft(id, person: person, sql) else { throw APIFailure.noDraft }  // guard: sent-draft
             return stored
         }
     }

@@ -62,7 +62,7 @@ class Browser:
     def js(self, script, *values):
         return self.driver.execute_script(f"return ({script})" if not script.lstrip().startswith(("return", "const", "{")) else script, *values)
 
-    def wait(self, condition, seconds=6, what=None):
+    def wait(self, condition, seconds=15, what=None):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
