@@ -132,7 +132,7 @@ const cases = (scope) => {
     }
   });
   add("a body is streamed", async (api) => {
-    const response = await fetch(api + "/slow?n=4", { credentials: "include" });
+    const response = await fetch(api + "/slow?n=12", { credentials: "include" });
     const reader = response.body.getReader();
     let pieces = 0;
     while (!(await reader.read()).done) pieces++;
