@@ -40,28 +40,36 @@
     };
   };
 
-  /** A worker waits for the port that its maker sends as the first message, which the worker's own script never sees. */
+  /**
+   * A worker waits for the port that its maker sends as the first message, which the worker's own script never sees. A
+   * shared one gets a port of every page that joins it, and speaks through the last.
+   */
   const overPort = () => {
     const waiting = new Map();
     let last = 0;
+    let port = null;
     const line = new Promise((resolve) => {
-      const first = (event) => {
-        if (!event.data || event.data.nacrePort !== WORKER_MARK) return;
-        event.stopImmediatePropagation();
-        scope.removeEventListener("message", first);
-        const [port] = event.ports;
-        port.onmessage = ({ data: { n, value, error } }) => {
-          const { resolve, reject } = waiting.get(n);
-          waiting.delete(n);
-          if (error) reject(Object.assign(new Error(error.message), { code: error.code }));
-          else resolve(value);
+      const listen = (target) => {
+        const first = (event) => {
+          if (!event.data || event.data.nacrePort !== WORKER_MARK) return;
+          event.stopImmediatePropagation();
+          target.removeEventListener("message", first);
+          [port] = event.ports;
+          port.onmessage = ({ data: { n, value, error } }) => {
+            const { resolve, reject } = waiting.get(n);
+            waiting.delete(n);
+            if (error) reject(Object.assign(new Error(error.message), { code: error.code }));
+            else resolve(value);
+          };
+          resolve();
         };
-        resolve(port);
+        target.addEventListener("message", first);
       };
-      scope.addEventListener("message", first);
+      if (typeof SharedWorkerGlobalScope === "undefined") listen(scope);
+      else scope.addEventListener("connect", (event) => listen(event.ports[0]));
     });
     return async (method, options) => {
-      const port = await line;
+      await line;
       return new Promise((resolve, reject) => {
         waiting.set(++last, { resolve, reject });
         port.postMessage({ n: last, method, options });
@@ -510,8 +518,10 @@
   // -- Workers.
 
   const NativeWorker = scope.Worker;
+  const NativeShared = scope.SharedWorker;
   if (NativeWorker) {
     const ends = new WeakMap();
+    const nativeXHR = scope.XMLHttpRequest;
     /** The address under which the app serves the worker's patch first, or the same one where it cannot be patched. */
     const prepared = (address, options) => {
       const kind = options?.type === "module" ? "module" : "classic";
@@ -531,13 +541,29 @@
       const first = kind === "module" ? `import "${path}";` : `${strict}importScripts("${path}");`;
       return URL.createObjectURL(new Blob([first, text], { type: "text/javascript" }));
     };
-    const nativeXHR = scope.XMLHttpRequest;
+    const attempt = (address, options) => {
+      try {
+        return prepared(address, options);
+      } catch {
+        return null; // the native constructor says what is wrong
+      }
+    };
+    if (NativeShared) {
+      scope.SharedWorker = class SharedWorker extends NativeShared {
+        constructor(address, options) {
+          // A shared worker of a blob would be another one each time, were its text put into a new one.
+          const place = String(address).startsWith("blob:") ? null : attempt(address, options);
+          super(place ?? address, options);
+          if (!place) return;
+          const { port1, port2 } = new MessageChannel();
+          serve(port1, call);
+          this.port.postMessage({ nacrePort: WORKER_MARK }, [port2]);
+        }
+      };
+    }
     scope.Worker = class Worker extends NativeWorker {
       constructor(address, options) {
-        let place = null;
-        try {
-          place = prepared(address, options);
-        } catch {}
+        const place = attempt(address, options);
         super(place ?? address, options);
         if (!place) return;
         const { port1, port2 } = new MessageChannel();
