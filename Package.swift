@@ -50,6 +50,9 @@ let systemLibraries: [Target] = [
     system("CPostgres", pkgConfig: "libpq", apt: ["libpq-dev"]),
     system("CCurl", pkgConfig: "libcurl", apt: ["libcurl4-openssl-dev"]),
     system("CPSL", pkgConfig: "libpsl", apt: ["libpsl-dev"]),
+    system("CZlib", pkgConfig: "zlib", apt: ["zlib1g-dev"]),
+    system("CZstd", pkgConfig: "libzstd", apt: ["libzstd-dev"]),
+    system("CZip", pkgConfig: "libzip", apt: ["libzip-dev"]),
     system("CGLib", pkgConfig: "gio-unix-2.0", apt: ["libglib2.0-dev"]),
     system("CSecret", pkgConfig: "libsecret-1", apt: ["libsecret-1-dev"]),
     system("CWebKitGTK", pkgConfig: "webkitgtk-6.0", apt: ["libwebkitgtk-6.0-dev"]),
@@ -63,6 +66,7 @@ let shared: [Target] =
     + module("SQLite", in: "Shared", ["NacreCore", "CSQLite"])
     + module("HTTP", in: "Shared", ["NacreCore", "CPSL"])
     + module("Routing", in: "Shared", ["NacreCore", "NacreHTTP"])
+    + module("Releases", in: "Shared", ["NacreCore", "NacreCrypto", "CZlib", "CZstd", "CZip", "CLinux"])
     + module("Ports", in: "Shared", ["NacreCore", "NacreHTTP"], tests: nil)
     + module("Curl", in: "Shared", ["NacreCore", "NacreHTTP", "CCurl", "CLinux"])
     + module("Listener", in: "Shared", ["NacreCore", "NacreHTTP", "NacreRouting", "COpenSSL", "CLinux"])

@@ -33,6 +33,8 @@ public struct PrivateKey: Sendable {
 
     private init(handle: KeyHandle) { self.handle = handle }
 
+    init(adopting key: OpaquePointer) throws(NacreError) { handle = try KeyHandle(adopting: key) }
+
     /// The key of a PEM text (`BEGIN PRIVATE KEY`, PKCS #8 without a passphrase; older forms are read too).
     ///
     /// - Throws: `crypto.pem`, or `crypto.key_kind` for a kind or size that is not used.

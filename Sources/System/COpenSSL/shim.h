@@ -4,7 +4,9 @@
 
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
+#include <openssl/decoder.h>
 #include <openssl/ec.h>
+#include <openssl/encoder.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -50,6 +52,28 @@ static inline EVP_PKEY *nacre_rsa_public(const unsigned char *modulus, int modul
   BN_free(n);
   BN_free(e);
   return key;
+}
+
+/// The RSA key of a PEM text in PKCS #1 form (`BEGIN RSA PUBLIC KEY`), or NULL.
+static inline EVP_PKEY *nacre_rsa_public_pkcs1(const unsigned char *pem, size_t length) {
+  EVP_PKEY *key = NULL;
+  OSSL_DECODER_CTX *decoder =
+      OSSL_DECODER_CTX_new_for_pkey(&key, "PEM", "type-specific", "RSA", EVP_PKEY_PUBLIC_KEY, NULL, NULL);
+  if (!decoder || OSSL_DECODER_from_data(decoder, &pem, &length) != 1) {
+    EVP_PKEY_free(key);
+    key = NULL;
+  }
+  OSSL_DECODER_CTX_free(decoder);
+  return key;
+}
+
+/// Writes the key in PKCS #1 form (`BEGIN RSA PUBLIC KEY` or `BEGIN RSA PRIVATE KEY`); 1 when it was written.
+static inline int nacre_rsa_write_pkcs1(BIO *bio, EVP_PKEY *key, int private) {
+  OSSL_ENCODER_CTX *encoder = OSSL_ENCODER_CTX_new_for_pkey(
+      key, private ? EVP_PKEY_KEYPAIR : EVP_PKEY_PUBLIC_KEY, "PEM", "type-specific", NULL);
+  int written = encoder && OSSL_ENCODER_to_bio(encoder, bio);
+  OSSL_ENCODER_CTX_free(encoder);
+  return written;
 }
 
 /* ---- TLS as a client, over memory queues (the page channel's own connections) ---- */

@@ -1,0 +1,115 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+public import NacreCore
+
+/// Bytes that can be read from anywhere: a file, or memory.
+public protocol RandomAccessBytes: Sendable {
+    var count: Int { get }
+    /// Exactly these bytes.
+    ///
+    /// - Throws: `file.read`, also when there are fewer.
+    func read(_ range: Range<Int>) throws(NacreError) -> [UInt8]
+}
+
+/// Bytes in memory.
+public struct MemoryBytes: RandomAccessBytes {
+    private let bytes: [UInt8]
+    public var count: Int { bytes.count }
+
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public func read(_ range: Range<Int>) throws(NacreError) -> [UInt8] {
+        guard range.lowerBound >= 0, range.upperBound <= bytes.count else {
+            throw NacreError("file.read", "There are fewer bytes than were asked for.")
+        }
+        return Array(bytes[range])
+    }
+}
+
+/// A strict reader of zip archives (UP-5): it takes what our publisher and the source system's write, and nothing that two
+/// readers could take for two things.
+///
+/// No encryption, no zip64, no parts, no comment, no gap before the directory, no overlapping entries, names in UTF-8, plain
+/// files and folders only, stored or deflated; local and central headers must agree. Nothing is read of a file's content
+/// until `content(of:_:)`, which gives what the header promises or an error.
+public struct ArchiveReader: Sendable {
+    /// One file in the archive.
+    public struct Entry: Sendable, Equatable {
+        public let path: ReleasePath
+        /// Bytes when unpacked.
+        public let size: Int
+        let packed: Range<Int>
+        let isDeflated: Bool
+        let checksum: UInt32
+    }
+
+    /// The files, in the order of the directory.
+    public let entries: [Entry]
+    private let bytes: any RandomAccessBytes
+
+    /// Reads the archive's directory.
+    ///
+    /// - Throws: `archive.damaged`, `archive.refused`, `release.path`, `release.duplicate`, `release.too_large`.
+    public init(_ bytes: any RandomAccessBytes, limits: ReleaseLimits = ReleaseLimits()) throws(NacreError) {
+        self.bytes = bytes
+        let directory = try ArchiveDirectory(bytes, limits: limits)
+        var entries: [Entry] = []
+        for header in directory.files {
+            entries.append(
+                Entry(
+                    path: header.path, size: header.size, packed: try header.content(in: bytes),
+                    isDeflated: header.method == ArchiveDirectory.deflated, checksum: header.checksum))
+        }
+        try Self.refuseOverlaps(entries, end: directory.start)
+        // The same rules about names and sizes as for a tree; the digests come with the contents.
+        let unknown = TreeDigest(of: [UInt8]())
+        _ = try ReleaseTree(
+            entries.map { ReleaseFile(path: $0.path, digest: unknown, size: $0.size) }, limits: limits)
+        self.entries = entries
+    }
+
+    /// Overlapping entries are how a small archive unpacks to a huge one.
+    private static func refuseOverlaps(_ entries: [Entry], end: Int) throws(NacreError) {
+        var last = 0
+        for range in entries.map(\.packed).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            guard range.lowerBound >= last, range.upperBound <= end else {  // guard: archive-overlap
+                throw NacreError("archive.damaged", "The archive's files lie over each other.")
+            }
+            last = range.upperBound
+        }
+    }
+
+    /// Unpacks one file, piece by piece.
+    ///
+    /// - Throws: `archive.damaged` when it is not what its header promises; what `take` throws.
+    public func content(
+        of entry: Entry, _ take: ([UInt8]) throws(NacreError) -> Void
+    ) throws(NacreError) {
+        var check = ArchiveChecksum()
+        var produced = 0
+        let damaged = NacreError("archive.damaged", "The archive's file \"\(entry.path)\" is damaged.")
+        func pass(_ piece: [UInt8]) throws(NacreError) {
+            produced += piece.count
+            // Before anything more is unpacked: a bomb ends here.
+            guard produced <= entry.size else { throw damaged }  // guard: archive-bomb
+            check.update(piece)
+            try take(piece)
+        }
+        let pieces = stride(from: entry.packed.lowerBound, to: entry.packed.upperBound, by: Self.piece)
+        if entry.isDeflated {
+            var inflater = try Inflater()
+            for start in pieces {
+                let input = try bytes.read(start..<min(start + Self.piece, entry.packed.upperBound))
+                try inflater.inflate(input, pass)
+            }
+            guard inflater.isFinished else { throw damaged }
+        } else {
+            for start in pieces {
+                try pass(try bytes.read(start..<min(start + Self.piece, entry.packed.upperBound)))
+            }
+        }
+        guard produced == entry.size, check.value == entry.checksum else { throw damaged }  // guard: archive-checksum
+    }
+
+    private static let piece = 128 * 1024
+}

@@ -1,0 +1,116 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import CLinux
+public import NacreCore
+import NacreCrypto
+
+/// A file on the disk as bytes to read from; closed with its last user.
+public final class FileBytes: RandomAccessBytes {
+    public let count: Int
+    private let descriptor: Int32
+
+    /// Opens a plain file; links are not followed.
+    ///
+    /// - Throws: `file.read`.
+    public init(_ path: String) throws(NacreError) {
+        descriptor = nacre_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG)
+        else {
+            if descriptor >= 0 { nacre_close(descriptor) }
+            throw NacreError("file.read", "\(path) cannot be read as a file; check that it is one, and no link.")
+        }
+        count = Int(status.st_size)
+    }
+
+    deinit { nacre_close(descriptor) }
+
+    public func read(_ range: Range<Int>) throws(NacreError) -> [UInt8] {
+        var out = [UInt8](repeating: 0, count: range.count)
+        var done = 0
+        while done < out.count {
+            let count = out.withUnsafeMutableBytes { space in
+                pread(
+                    descriptor, space.baseAddress.map { $0 + done }, space.count - done, off_t(range.lowerBound + done))
+            }
+            if count < 0, nacre_errno() == EINTR { continue }
+            guard count > 0 else {
+                throw NacreError("file.read", "A file became shorter while it was read.")
+            }
+            done += count
+        }
+        return out
+    }
+}
+
+/// A tree as a folder on the disk.
+public struct TreeFolder: Sendable {
+    /// The folder, without a slash at its end.
+    public let path: String
+
+    public init(_ path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
+
+    /// Where a file of the tree is.
+    public func file(_ path: ReleasePath) -> String { self.path + "/" + path.text }
+
+    /// The bytes of a file of the tree.
+    public func bytes(_ file: ReleaseFile) throws(NacreError) -> [UInt8] {
+        let bytes = try FileBytes(self.file(file.path))
+        return try bytes.read(0..<bytes.count)
+    }
+
+    /// Reads every file and gives the tree they are.
+    ///
+    /// What a build leaves beside its files for others, such as `.DS_Store`, is not taken along.
+    /// - Throws: `release.folder` for a link or anything that is no plain file; `release.*`, `file.read`.
+    public func measure(limits: ReleaseLimits = ReleaseLimits()) throws(NacreError) -> ReleaseTree {
+        var files: [ReleaseFile] = []
+        try walk("", into: &files, limits: limits)
+        return try ReleaseTree(files, limits: limits)
+    }
+
+    private static let left: Set<String> = [".DS_Store", "Thumbs.db", ".git", ".gitignore", ".gitkeep"]
+
+    private func walk(_ folder: String, into files: inout [ReleaseFile], limits: ReleaseLimits) throws(NacreError) {
+        let place = folder.isEmpty ? path : path + "/" + folder
+        guard let stream = opendir(place) else {
+            throw NacreError("release.folder", "The folder \(place) cannot be read; check that it exists.")
+        }
+        defer { closedir(stream) }
+        while let next = readdir(stream) {
+            let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != "..", !Self.left.contains(name) else { continue }
+            let inside = folder.isEmpty ? name : folder + "/" + name
+            var status = stat()
+            guard lstat(path + "/" + inside, &status) == 0 else {
+                throw NacreError("release.folder", "\(inside) cannot be read.")
+            }
+            switch Int32(status.st_mode) & S_IFMT {
+            case S_IFDIR: try walk(inside, into: &files, limits: limits)
+            case S_IFREG:
+                files.append(try file(at: inside))
+                guard files.count <= limits.files else {
+                    throw NacreError("release.too_large", "The folder has more than \(limits.files) files.")
+                }
+            default:  // guard: folder-link
+                throw NacreError(
+                    "release.folder", "\(inside) is a link or no file; a release holds plain files only. Copy it in.")
+            }
+        }
+    }
+
+    private func file(at inside: String) throws(NacreError) -> ReleaseFile {
+        let path = try ReleasePath(inside)
+        let bytes = try FileBytes(file(path))
+        var hasher = SHA256Hasher()
+        for start in stride(from: 0, to: bytes.count, by: 256 * 1024) {
+            hasher.update(try bytes.read(start..<min(start + 256 * 1024, bytes.count)))
+        }
+        guard let digest = TreeDigest(bytes: hasher.finish()) else {
+            preconditionFailure("SHA-256 has 32 bytes")
+        }
+        return ReleaseFile(path: path, digest: digest, size: bytes.count)
+    }
+}
