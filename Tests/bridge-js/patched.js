@@ -249,6 +249,11 @@ Object.assign(tests, {
     equal([image.src, image.getAttribute("src")], [api + "/a%20b.png#t=1", api + "/a%20b.png#t=1"]);
     image.setAttribute("src", "https://other.example/x.png");
     equal(image.src, "https://other.example/x.png");
+    image.srcset = `${api}/1.png, ${api}/2.png 2x,https://other.example/3.png 3x`;
+    const set = Element.prototype.getAttribute.call(image, "srcset");
+    const proxied = (name) => location.origin + "/_capacitor_http_interceptor_?u=" + encodeURIComponent(api + name);
+    equal(set, `${proxied("/1.png")}, ${proxied("/2.png")} 2x,https://other.example/3.png 3x`);
+    equal(image.srcset, `${api}/1.png, ${api}/2.png 2x,https://other.example/3.png 3x`);
     const video = document.createElement("video");
     video.poster = api + "/p.png";
     equal([video.poster, Element.prototype.getAttribute.call(video, "poster").startsWith(location.origin + "/_cap")], [api + "/p.png", true]);

@@ -168,6 +168,13 @@ const cases = (scope) => {
         request.open("GET", api + "/slow?xhr=" + scope);
         request.send();
       }));
+    add("a synchronous XHR", (api) => {
+      const request = new XMLHttpRequest();
+      request.open("GET", api + "/status?code=200", false);
+      request.withCredentials = true;
+      request.send();
+      return request.responseText;
+    });
     add("XHR response types", (api) =>
       Promise.all(["arraybuffer", "blob", "text", "json"].map((type) =>
         new Promise((done) => {
@@ -230,6 +237,13 @@ const cases = (scope) => {
         image.onload = () => done(image.naturalWidth);
         image.onerror = () => done("error");
         image.src = api + "/pixel";
+      }));
+    add("an image by srcset", (api) =>
+      new Promise((done) => {
+        const image = new Image();
+        image.onload = () => done([image.naturalWidth, image.currentSrc === api + "/pixel?1"]);
+        image.onerror = () => done("error");
+        image.srcset = `${api}/pixel?1, ${api}/pixel?4 4x`;
       }));
     add("an image in markup", (api) =>
       new Promise((done) => {

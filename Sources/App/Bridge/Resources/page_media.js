@@ -19,9 +19,16 @@
     return decodeURIComponent(address) + (hash === undefined ? "" : "#" + hash);
   };
 
+  // Candidates of a srcset: an address up to white space, without commas at its ends, and what it is for.
+  const inSet = (change) => (value) =>
+    typeof value === "string" ? value.replace(/([^\s,]\S*[^\s,])(\s+[^,]*)?/g, (_, url, rest = "") => change(url) + rest) : value;
+  const [wrapSet, unwrapSet] = [inSet(wrap), inSet(unwrap)];
+  const wrapping = (name) => (name === "srcset" ? wrapSet : wrap);
+  const unwrapping = (name) => (name === "srcset" ? unwrapSet : unwrap);
+
   const attributes = new Map([
-    [HTMLImageElement, ["src"]], [HTMLMediaElement, ["src"]], [HTMLVideoElement, ["poster"]],
-    [HTMLSourceElement, ["src"]], [HTMLTrackElement, ["src"]],
+    [HTMLImageElement, ["src", "srcset"]], [HTMLMediaElement, ["src"]], [HTMLVideoElement, ["poster"]],
+    [HTMLSourceElement, ["src", "srcset"]], [HTMLTrackElement, ["src"]],
   ]);
   const mine = (element) => {
     const names = [];
@@ -36,10 +43,10 @@
       Object.defineProperty(kind.prototype, name, {
         ...native,
         get() {
-          return unwrap(native.get.call(this));
+          return unwrapping(name)(native.get.call(this));
         },
         set(value) {
-          native.set.call(this, wrap(String(value)));
+          native.set.call(this, wrapping(name)(String(value)));
         },
       });
     }
@@ -53,11 +60,11 @@
       });
     }
     kind.prototype.getAttribute = function (name) {
-      return unwrap(getAttribute.call(this, name));
+      return unwrapping(String(name).toLowerCase())(getAttribute.call(this, name));
     };
     kind.prototype.setAttribute = function (name, value) {
-      const isOurs = mine(this).includes(String(name).toLowerCase());
-      setAttribute.call(this, name, isOurs ? wrap(String(value)) : value);
+      const lower = String(name).toLowerCase();
+      setAttribute.call(this, name, mine(this).includes(lower) ? wrapping(lower)(String(value)) : value);
     };
   }
 
@@ -66,7 +73,7 @@
     for (const name of mine(element)) {
       const value = getAttribute.call(element, name);
       if (value === null) continue;
-      const wrapped = wrap(value);
+      const wrapped = wrapping(name)(value);
       if (wrapped !== value) setAttribute.call(element, name, wrapped);
     }
   };
@@ -82,7 +89,7 @@
     }
   });
   const watch = (root) =>
-    observer.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["src", "poster"] });
+    observer.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["src", "srcset", "poster"] });
   watch(document);
   const attachShadow = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (options) {
