@@ -79,7 +79,9 @@ let appHalf: [Target] =
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
     + module(
         "Bridge", in: "App", ["NacreCore", "NacrePorts"],
-        resources: [.embedInCode("Resources/bridge.js"), .embedInCode("Resources/isolated.js")])
+        resources: ["bridge", "isolated", "page_fetch", "page_streams", "page_media"].map {
+            .embedInCode("Resources/\($0).js")
+        })
     + module(
         "Page", in: "App",
         ["NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreListener", "NacreCrypto", "COpenSSL", "CLinux"])

@@ -10,6 +10,8 @@ import threading
 import time
 import urllib.parse
 
+import socket_echo
+
 
 def content(size, seed=0):
     """Bytes that any place can compute: 64 KB of a generator, repeated and numbered."""
@@ -121,9 +123,12 @@ class Api:
             h.send_header(name, value)
         if status not in (204, 304):
             h.send_header("Content-Length", str(len(body) if length is None else length))
-        h.end_headers()
-        if h.command != "HEAD" and body:
-            h.wfile.write(body)
+        if h.command == "HEAD" or not body:
+            return h.end_headers()
+        # In one piece: a browser that wants no body (205) takes the connection for another request at once, and must see
+        # that there is more on it.
+        h._headers_buffer.append(b"\r\n" + body)
+        h.flush_headers()
 
     def body(self, h, sink=None):
         """The request's body: its digest and size; `sink` takes the pieces."""
@@ -222,6 +227,20 @@ class Api:
             h.wfile.flush()
             time.sleep(0.1)
         h.wfile.write(b"0\r\n\r\n")
+
+    def do_events(self, h):
+        """Two events and an end; whoever comes back is told with which id it came."""
+        last = h.headers.get("Last-Event-ID")
+        text = ": hello\nretry: 50\n\n" + (f"data: again after {last}\n\n" if last else
+                                           "id: 7\nevent: note\ndata: one\r\ndata: two\r\r\ndata:three\nid: ü8\n\n")
+        self.send(h, 200, {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store"}, text.encode())
+
+    def do_socket(self, h):
+        socket_echo.serve(h)
+
+    def do_pixel(self, h):
+        self.send(h, 200, {"Content-Type": "image/gif"},
+                  bytes.fromhex("47494638396101000100800000ff000000000021f90400000000002c00000000010001000002024401003b"))
 
     def do_cut(self, h):
         """Announces more than it sends, or breaks off in the middle of a chunk."""

@@ -36,7 +36,9 @@ class Desktop:
             (self.root / name).mkdir(parents=True)
         run = self.root / "run"
         run.mkdir(mode=0o700)
-        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")}
+        # NACRE_PAGE_CHANNEL=patched tries any journey by the page channel of systems whose web view takes no proxy.
+        kept = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "NACRE_PAGE_CHANNEL")
+        keep = {k: v for k, v in os.environ.items() if k in kept}
         self.env = keep | {
             "HOME": str(self.root / "home"), "XDG_DATA_HOME": str(self.root / "data"),
             "XDG_CONFIG_HOME": str(self.root / "config"), "XDG_CACHE_HOME": str(self.root / "cache"),

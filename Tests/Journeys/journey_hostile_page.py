@@ -94,7 +94,8 @@ def frames(report, app, api):
     report.see("NB-13: not one request of it has reached the API", not hostile, [(r[0], r[1]) for r in hostile])
     report.see("the page is still there", app.evaluate("location.href + document.title") == "https://localhost/Host")
     log = app.log()
-    report.see("and the log says what was refused", log.count("page.refused") >= 4, log.count("page.refused"))
+    refused = log.count('"page.refused"') + log.count('"page.tunnel_refused"')
+    report.see("and the log says what was refused", refused >= 4, refused)
 
 
 def addresses(report, desktop, app, browser):

@@ -25,7 +25,7 @@ window.webkit = {
         // Calls with a callback have their results as events.
         if (["addListener", "removeListener"].includes(message.methodName) || message.pluginId === "Files") return "";
         const { callbackId, pluginId, methodName } = message;
-        return JSON.stringify({ callbackId, pluginId, methodName, save: false, ...native.answer(message) });
+        return JSON.stringify({ callbackId, pluginId, methodName, save: false, ...(await native.answer(message)) });
       },
     },
   },

@@ -25,6 +25,12 @@ struct AppParts: Sendable {
     let files: FileRoots
     /// The text of a problem report.
     let report: @Sendable () async -> String
+    /// Where the page's script hands its requests over; nil where the web view's own network brings them.
+    let pageFetch: PageFetchPlugin?
+    /// The way of a plugin's own requests to the API, which the page channel answers.
+    let api: APITransportRelay
+    /// Everything the page can call.
+    let everyPlugin: [any BridgePlugin]
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
@@ -47,6 +53,7 @@ struct AppParts: Sendable {
             endpoints: endpoints, transport: platform.transport, store: secrets, mark: attempts, time: platform.time,
             log: platform.log.labelled("session"))
         let relay = BridgeEventsRelay()
+        let api = APITransportRelay()
         let surface = PageSurface(platform.profile?.first ?? SurfaceState(), box: window.box, events: relay)
         let files = FileRoots(files: folders.files, cache: folders.cache + "/files")
         try await disk.run { try files.make() }
@@ -83,7 +90,7 @@ struct AppParts: Sendable {
                     build: configuration.build, language: platform.device.language),
                 device: platform.device, window: window.actions, browser: platform.browser, network: platform.network,
                 clipboard: platform.clipboard, share: platform.share, files: files, surface: surface,
-                preferences: preferences, transport: platform.transport, authority: session, cookies: session,
+                preferences: preferences, transport: platform.transport, api: api, cookies: session,
                 address: APIAddress(
                     api: configuration.api, visible: configuration.visibleAPI, page: configuration.origin,
                     allowsCleartext: configuration.isDevelopment),
@@ -100,15 +107,16 @@ struct AppParts: Sendable {
                         transport: platform.transport, path: configuration.serverProbe, time: platform.time),
                     seat: seat) : nil
         }
+        let pageFetch = platform.pageChannel == .patched ? PageFetchPlugin() : nil
+        let everyPlugin = plugins.all + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: plugins.all + (server.map { [$0] } ?? []), log: platform.log.labelled("bridge"),
-            shows: window.shows,
-            deliver: window.deliver)
+            plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, surface: surface, files: files, report: report)
+            server: server, surface: surface, files: files, report: report, pageFetch: pageFetch, api: api,
+            everyPlugin: everyPlugin)
     }
 }
 

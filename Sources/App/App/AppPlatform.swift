@@ -19,6 +19,8 @@ package struct AppPlatform: Sendable {
     package var share: any ShareTarget
     /// A device played by a script; development only.
     package var profile: DeviceProfile?
+    /// How the page's requests come to the app.
+    package var pageChannel: PageChannelKind
     /// The system's proxy settings.
     package var proxy: ProxyResolver
     /// Whom the page's sockets believe; the system's authorities where it is nil.
@@ -34,6 +36,7 @@ package struct AppPlatform: Sendable {
     package init(
         secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,
         network: any NetworkMonitor, clipboard: any Clipboard, share: any ShareTarget, profile: DeviceProfile? = nil,
+        pageChannel: PageChannelKind = .proxy,
         proxy: @escaping ProxyResolver = { _ in .direct }, capabilities: [String] = [],
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) {
@@ -45,12 +48,21 @@ package struct AppPlatform: Sendable {
         self.clipboard = clipboard
         self.share = share
         self.profile = profile
+        self.pageChannel = pageChannel
         self.proxy = proxy
         self.capabilities = capabilities
         self.time = time
         self.random = random
         self.log = log
     }
+}
+
+/// The two implementations of the page channel (design section 4).
+package enum PageChannelKind: String, Sendable, CaseIterable {
+    /// The web view's own network, pointed at an endpoint of ours.
+    case proxy
+    /// A script in the page that hands its requests over, where a web view takes no proxy.
+    case patched
 }
 
 /// What the app half asks of the window.

@@ -36,6 +36,7 @@ package final class NacreApplication: Sendable {
     private let bridge: Bridge
     private let plugins: StandardPlugins
     private let server: ServerPlugin?
+    private let everyPlugin: [any BridgePlugin]
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -61,8 +62,11 @@ package final class NacreApplication: Sendable {
                 devServer: configuration.needsServer ? nil : configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
             bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
-            transport: platform.transport, proxy: platform.proxy,
+            transport: platform.transport,
+            patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
+        parts.api.connect { try await channel.exchange($0) }
+        if let patched = channel.patched { parts.pageFetch?.connect(patched) }
         let endpoint = try await channel.start()
         await parts.session.restore()
         await parts.signIn.resume()
@@ -107,6 +111,7 @@ package final class NacreApplication: Sendable {
         bridge = parts.bridge
         plugins = parts.plugins
         server = parts.server
+        everyPlugin = parts.everyPlugin
         surface = parts.surface
         problemReport = parts.report
     }
@@ -154,9 +159,16 @@ package final class NacreApplication: Sendable {
             surface: surface, server: server?.facts ?? .null, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
-            page, plugins: plugins.all + (server.map { [$0] } ?? []), handler: Self.bridgeHandler,
-            receiver: Self.eventReceiver)
-        return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated)
+            page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
+        guard platform.pageChannel == .patched else {
+            return BridgeScriptPair(page: scripts.page, isolated: scripts.isolated, frames: nil)
+        }
+        let patch = Self.patch(configuration).text
+        return BridgeScriptPair(page: scripts.page + "\n" + patch, isolated: scripts.isolated, frames: patch)
+    }
+
+    private static func patch(_ configuration: AppConfiguration) -> PatchScript {
+        PatchScript(apiOrigin: configuration.visibleAPI.description, origin: configuration.origin.description)
     }
 }
 
@@ -166,10 +178,12 @@ private struct AbsentBundle: BundleSource {
     func file(at path: String) async throws -> BundleFile? { nil }
 }
 
-/// The bridge's scripts: one for the page's world, one for the isolated world.
+/// The bridge's scripts: one for the page's world, one for the isolated world; with the patched channel one more for
+/// the page's own frames.
 package struct BridgeScriptPair: Sendable {
     package let page: String
     package let isolated: String
+    package let frames: String?
 }
 
 // MARK: What the shell tells

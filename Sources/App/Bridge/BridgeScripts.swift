@@ -68,10 +68,28 @@ package struct BridgeScripts: Sendable {
             PackageResources.isolated_js, with: ["handler": .string(handler), "receiver": .string(receiver)])
     }
 
-    private static func fill(_ script: [UInt8], with configuration: JSONValue) -> String {
+    fileprivate static func fill(_ script: [UInt8], with configuration: JSONValue) -> String {
         let text = String(decoding: script, as: UTF8.self)
         let mark = "/*nacre:configuration*/ null"
         guard let place = text.firstRange(ofText: mark) else { preconditionFailure("the script has lost its mark") }
         return text[..<place.lowerBound] + configuration.text + text[place.upperBound...]
+    }
+}
+
+/// The script of the patched page channel, for the top frame behind the bridge's script, for the page's own frames, and
+/// for its workers.
+package struct PatchScript: Sendable {
+    package let text: String
+
+    /// - Parameters:
+    ///   - apiOrigin: the API's origin as the page addresses it.
+    ///   - origin: the page's own.
+    package init(apiOrigin: String, origin: String) {
+        let core = BridgeScripts.fill(
+            PackageResources.page_fetch_js, with: ["apiOrigin": .string(apiOrigin), "origin": .string(origin)])
+        let parts = [PackageResources.page_streams_js, PackageResources.page_media_js].map { script in
+            "if (kit) (" + String(decoding: script, as: UTF8.self) + ")(kit);\n"
+        }
+        text = "{\nconst kit = \(core);\n\(parts.joined())}\n"
     }
 }

@@ -31,18 +31,23 @@ package final class PageChannel: Sendable {
     private let time: any TimeSource
     private let log: Log
     private let state = Mutex(State())
+    /// Takes the page's requests from its script, where the channel is the patched one.
+    package let patched: PatchedFetch?
 
     /// A channel that is not listening yet.
     ///
     /// - Parameters:
     ///   - certificate: for `PageChannelConfiguration.certificateHosts`; one is made for this launch where it is nil.
     ///   - bridge: answers the page below `/_nacre_/`.
+    ///   - patch: the script that patches the page's workers. With it the channel is the patched one: the API's host is
+    ///     not served, as on a system whose web view takes no proxy, and the page's script brings its requests.
     ///   - proxy: the platform's proxy settings; direct where there are none.
     /// - Throws: `page.configuration`, `page.cleartext`, `tls.identity`, `listener.*`.
     package init(
         configuration: PageChannelConfiguration, certificate: PageCertificate? = nil, bundle: any BundleSource,
         authority: any SessionAuthority, transport: any HTTPTransport, interceptors: [any PageInterceptor] = [],
-        bridge: (any HTTPResponder)? = nil, proxy: @escaping ProxyResolver = { _ in .direct }, trust: TLSTrust? = nil,
+        bridge: (any HTTPResponder)? = nil, patch: String? = nil, proxy: @escaping ProxyResolver = { _ in .direct },
+        trust: TLSTrust? = nil,
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) throws(NacreError) {
         try configuration.validate()
@@ -92,9 +97,19 @@ package final class PageChannel: Sendable {
         } else {
             apiResponder = nil
         }
+        var below = bridge
+        if let patch, let api = configuration.api, let visible, let apiResponder {
+            let patched = PatchedFetch(
+                isAPI: { $0 == api || $0 == visible }, time: time, random: random, log: log,
+                send: { try await apiResponder.answerPatched($0, session: $1) })
+            self.patched = patched
+            below = PatchedResponder(patched: patched, script: patch)
+        } else {
+            patched = nil
+        }
         pageResponder = PageHostResponder(
-            policy: policy, files: files, bridge: bridge, media: media,
-            appFiles: AppFilesResponder(folders: configuration.files), log: log)
+            policy: policy, files: files, bridge: below, media: media,
+            appFiles: AppFilesResponder(folders: configuration.files), log: log, isPatched: patched != nil)
     }
 
     deinit { loops.stop() }
@@ -135,6 +150,7 @@ package final class PageChannel: Sendable {
     /// Closes every connection of the page to the API at once: streams, sockets and requests end (NB-13, at sign-out).
     /// New ones are served as before.
     package func closeAPIConnections() async {
+        await patched?.cancelAll()
         guard let apiResponder else { return }
         let fresh = makeListener(apiResponder, idle: .seconds(300))
         let old = state.withLock { state -> HTTPListener? in
@@ -172,6 +188,15 @@ package final class PageChannel: Sendable {
         return try await outside.send(request)
     }
 
+    /// The API's answer to a plugin's request, through the interceptors with the session, with every field it has. The
+    /// plugin keeps from the page what is not the page's.
+    ///
+    /// - Throws: `page.configuration` where there is no API, `transport.*`, `session.*`, what an interceptor throws.
+    package func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let apiResponder else { throw NacreError("page.configuration", "This app has no API; set api.origin.") }
+        return try await apiResponder.exchange(request)
+    }
+
     // MARK: Ways
 
     private func makeListener(_ responder: any HTTPResponder, idle: Duration) -> HTTPListener {
@@ -191,7 +216,7 @@ package final class PageChannel: Sendable {
 
     private func endpoint() -> ConnectEndpoint {
         let page = ConnectTarget(configuration.page)
-        let api = configuration.visibleAPI.map(ConnectTarget.init)
+        let api = patched == nil ? configuration.visibleAPI.map(ConnectTarget.init) : nil
         return ConnectEndpoint(
             secret: secret, limits: configuration.limits, dialer: dialer,
             tunnels: TunnelCount(limit: configuration.limits.rawTunnels), time: time, log: log,

@@ -15,6 +15,8 @@ struct PageHostResponder: HTTPResponder {
     var media: MediaProxyResponder?
     let appFiles: AppFilesResponder
     let log: Log
+    /// Whether the page's script carries its requests, its workers' too.
+    var isPatched = false
 
     func respond(to request: HTTPRequest, context: RequestContext) async throws -> HTTPResponse {
         if let media, BundlePath.normalize(request.path) == MediaProxyURL.path {
@@ -25,6 +27,7 @@ struct PageHostResponder: HTTPResponder {
         if AppFilesResponder.takes(request.path) {
             return try await appFiles.respond(to: request, access: access, log: log)
         }
+        if isPatched, let stub = PatchedWorker.stub(for: request) { return stub }
         guard request.path == "/_nacre_" || BundlePath.normalize(request.path)?.hasPrefix(Self.reserved) == true else {
             return try await files(request)
         }

@@ -18,7 +18,8 @@ package struct PluginParts: Sendable {
     package var surface: PageSurface
     package var preferences: PreferencesPlugin
     package var transport: any HTTPTransport
-    package var authority: any SessionAuthority
+    /// The API's answers with the session, as the page channel has them.
+    package var api: any HTTPTransport
     package var cookies: any CookieHolder
     package var address: APIAddress
     package var session: SessionActions
@@ -33,7 +34,7 @@ package struct PluginParts: Sendable {
         app: AppFacts, device: DeviceFacts, window: WindowActions, browser: any SystemBrowser,
         network: any NetworkMonitor, clipboard: any Clipboard, share: any ShareTarget, files: FileRoots,
         surface: PageSurface, preferences: PreferencesPlugin, transport: any HTTPTransport,
-        authority: any SessionAuthority, cookies: any CookieHolder, address: APIAddress, session: SessionActions,
+        api: any HTTPTransport, cookies: any CookieHolder, address: APIAddress, session: SessionActions,
         webAuth: WebAuthSessionPlugin, report: @escaping @Sendable () async -> String, time: any TimeSource,
         random: any RandomSource, events: any BridgeEvents
     ) {
@@ -48,7 +49,7 @@ package struct PluginParts: Sendable {
         self.surface = surface
         self.preferences = preferences
         self.transport = transport
-        self.authority = authority
+        self.api = api
         self.cookies = cookies
         self.address = address
         self.session = session
@@ -76,7 +77,7 @@ package struct StandardPlugins: Sendable {
             DevicePlugin(facts: parts.device, preferences: parts.preferences, random: parts.random),
             NacrePlugin(session: parts.session, surface: parts.surface, report: parts.report),
             HTTPPlugin(
-                transport: parts.transport, session: parts.authority, cookies: jar, address: parts.address,
+                transport: parts.transport, api: parts.api, cookies: jar, address: parts.address,
                 time: parts.time, random: parts.random),
             CookiesPlugin(cookies: jar, address: parts.address), network,
             FilesystemPlugin(roots: parts.files, random: parts.random),

@@ -77,7 +77,7 @@ enum RunCommand {
                     language: facts.languageTag, battery: { LinuxBattery.now() }, webViewVersion: GTKShell.engineVersion
                 ),
                 network: LinuxNetwork(), clipboard: GTKClipboard(), share: GTKShare(browser: browser),
-                profile: options.profile,
+                profile: options.profile, pageChannel: options.pageChannel,
                 proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
                 capabilities: ["print", "downloads"], log: log)
             if let file = configuration.apiAuthorities {

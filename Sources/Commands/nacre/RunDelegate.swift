@@ -71,7 +71,9 @@
         }
 
         private nonisolated static func scripts(_ pair: BridgeScriptPair) -> [UserScript] {
-            [UserScript(source: pair.isolated, world: .bridge), UserScript(source: pair.page, world: .page)]
+            let frames = pair.frames.map { [UserScript(source: $0, world: .page, topFrameOnly: false)] } ?? []
+            return [UserScript(source: pair.isolated, world: .bridge), UserScript(source: pair.page, world: .page)]
+                + frames
         }
 
         func shellConfiguration(_ options: RunOptions) async throws -> ShellConfiguration {
@@ -226,7 +228,8 @@
     enum RunDesktop {
         /// What a link that starts the app must find again in its environment.
         private static let kept = [
-            "NACRE_ENV", "NACRE_LOG", "NACRE_PROFILE", "MOBILE_APP_ID", "MOBILE_APP_NAME", "MOBILE_AUTH_SCHEME",
+            "NACRE_ENV", "NACRE_LOG", "NACRE_PROFILE", "NACRE_PAGE_CHANNEL", "MOBILE_APP_ID", "MOBILE_APP_NAME",
+            "MOBILE_AUTH_SCHEME",
             "MOBILE_DEV_SERVER_URL",
             "MOBILE_VERSION_CODE", "NEXT_PUBLIC_API_ORIGIN", "CAP_API_URL", "SOURCE_VERSION",
             "NACRE_API_CA_FILE", "WEBKIT_INSPECTOR_HTTP_SERVER",

@@ -8,7 +8,7 @@ import NacrePlugins
 /// What `nacre run` was asked for.
 struct RunOptions {
     static let usage =
-        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--choose-server] [FOLDER] [LINK…]"
+        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--choose-server] [--page-channel KIND] [FOLDER] [LINK…]"
 
     /// The folder of `nacre.json`, absolute.
     let folder: String
@@ -21,6 +21,9 @@ struct RunOptions {
     let asksForServer: Bool
     /// `--profile` or `NACRE_PROFILE`: a device played by a script (SH-5, SH-9), in development only.
     let profile: DeviceProfile?
+    /// `--page-channel` or `NACRE_PAGE_CHANNEL`: `patched` tries the channel of systems whose web view takes no proxy, in
+    /// development only. Default `proxy`.
+    let pageChannel: PageChannelKind
     let environment: [String: String]
 
     /// Reads arguments and the folder's `nacre.json`.
@@ -51,6 +54,11 @@ struct RunOptions {
                     throw NacreError("usage", "--profile needs the file of a device profile. \(Self.usage)")
                 }
                 environment["NACRE_PROFILE"] = value
+            case "--page-channel":
+                guard let value = rest.popFirst() else {
+                    throw NacreError("usage", "--page-channel needs a kind: proxy or patched. \(Self.usage)")
+                }
+                environment["NACRE_PAGE_CHANNEL"] = value
             case _ where argument.hasPrefix("-"):
                 throw NacreError("usage", "\(argument) is not an option of run. \(Self.usage)")
             // The desktop hands links over as they are; which are the app's own is decided where they arrive.
@@ -79,6 +87,22 @@ struct RunOptions {
             throw NacreError("usage", "--choose-server: \(file) does not let a person choose (\"api.choose\").")
         }
         profile = try Self.profile(environment["NACRE_PROFILE"] ?? "", isDevelopment: configuration.isDevelopment)
+        pageChannel = try Self.pageChannel(
+            environment["NACRE_PAGE_CHANNEL"] ?? "", isDevelopment: configuration.isDevelopment)
+    }
+
+    private static func pageChannel(_ name: String, isDevelopment: Bool) throws(NacreError) -> PageChannelKind {
+        guard !name.isEmpty else { return .proxy }
+        guard let kind = PageChannelKind(rawValue: name) else {
+            throw NacreError(
+                "run.page_channel", "There is no page channel \"\(name)\" (NACRE_PAGE_CHANNEL); it is proxy or patched."
+            )
+        }
+        guard isDevelopment || kind == .proxy else {
+            throw NacreError(
+                "run.page_channel", "NACRE_PAGE_CHANNEL is set; a release on Linux uses the web view's own network.")
+        }
+        return kind
     }
 
     private static func profile(_ file: String, isDevelopment: Bool) throws(NacreError) -> DeviceProfile? {

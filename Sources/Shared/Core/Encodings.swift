@@ -30,33 +30,40 @@ public enum Base64URL {
     }
 
     static func decoded(_ text: some Collection<UInt8>, alphabet: [UInt8]) -> [UInt8]? {
-        guard text.count % 4 != 1 else { return nil }
-        var out: [UInt8] = []
-        out.reserveCapacity(text.count * 3 / 4)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for character in text {
-            guard let value = value(of: character, alphabet: alphabet) else { return nil }
-            buffer = (buffer << 6) | value
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                out.append(UInt8((buffer >> UInt32(bits)) & 255))
-            }
+        let count = text.count
+        guard count % 4 != 1 else { return nil }
+        guard let out = text.withContiguousStorageIfAvailable({ decoded($0, alphabet) }) else {
+            return Array(text).withUnsafeBufferPointer { decoded($0, alphabet) }
         }
-        // Left-over bits must be zero, or one value would have several spellings.
-        guard buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
         return out
     }
 
-    private static func value(of character: UInt8, alphabet: [UInt8]) -> UInt32? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case alphabet[62]: 62
-        case alphabet[63]: 63
-        default: nil
+    /// By a table and without bounds checks: bodies of many megabytes come by here.
+    private static func decoded(_ text: UnsafeBufferPointer<UInt8>, _ alphabet: [UInt8]) -> [UInt8]? {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { values in
+            values.initialize(repeating: 255)
+            for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+            var isCanonical = true
+            let out = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { out, written in
+                var buffer: UInt32 = 0
+                var bits: UInt32 = 0
+                var index = 0
+                while index < text.count {
+                    let value = values[Int(text[index])]
+                    if value == 255 { break }
+                    index += 1
+                    buffer = (buffer << 6) | UInt32(value)
+                    bits += 6
+                    if bits >= 8 {
+                        bits -= 8
+                        out[written] = UInt8(truncatingIfNeeded: buffer >> bits)
+                        written += 1
+                    }
+                }
+                // Left-over bits must be zero, or one value would have several spellings.
+                isCanonical = index == text.count && buffer & ((1 << bits) - 1) == 0
+            }
+            return isCanonical ? out : nil
         }
     }
 }

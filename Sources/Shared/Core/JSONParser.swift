@@ -154,7 +154,11 @@ public struct JSONParser {
         position += 1
         // Most strings hold nothing that must be replaced: they are taken whole.
         let start = position
-        while let byte = current, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }
+        position = bytes.withUnsafeBufferPointer { bytes in
+            var place = start
+            while place < bytes.count, bytes[place] >= 0x20, bytes[place] != 0x22, bytes[place] != 0x5C { place += 1 }
+            return place
+        }
         var text = Array(bytes[start..<position])
         while let byte = current {
             position += 1

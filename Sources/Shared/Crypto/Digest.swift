@@ -20,6 +20,12 @@ public enum SHA512 {
     public static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] { digest(bytes, EVP_sha512()) }
 }
 
+/// SHA-1 (FIPS 180-4), for the WebSocket handshake alone (RFC 6455 section 4.2.2), where it protects nothing.
+package enum SHA1 {
+    /// The digest of UTF-8 text: 20 bytes.
+    package static func hash(_ text: some StringProtocol) -> [UInt8] { digest(Array(text.utf8), EVP_sha1()) }
+}
+
 private func digest(_ bytes: some Collection<UInt8>, _ kind: OpaquePointer?) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var length: UInt32 = 0

@@ -2,6 +2,7 @@
 
 import NacreCore
 import NacreHTTP
+import NacrePorts
 import Testing
 
 @testable import NacrePage
@@ -29,6 +30,31 @@ struct PageFetchTests {
         let sent = try #require(upstream.requests.first)
         #expect(sent.fields.values("Cookie") == ["session=native"])
         #expect(sent.fields["Range"] == "bytes=1-")
+    }
+
+    @Test("NB-1: a plugin's request to the API goes through the interceptors, and its answer comes as it is")
+    func plugins() async throws {
+        struct Offline: PageInterceptor {
+            func intercept(
+                _ request: HTTPRequest, next: @Sendable (HTTPRequest) async throws -> HTTPResponse
+            ) async throws -> HTTPResponse {
+                var response = try await next(request)
+                response.fields["X-By"] = "the interceptor"
+                return response
+            }
+        }
+        let upstream = FakeUpstream { _ in HTTPResponse(fields: ["Cache-Control": "max-age=60"]) }
+        let channel = try PageChannel(
+            configuration: PageChannelConfiguration(
+                page: try Origin("https://localhost"), api: try Origin("https://api.example.org")),
+            bundle: MemoryBundle(), authority: FakeAuthority(), transport: upstream, interceptors: [Offline()],
+            log: .none)
+        let answer = try await channel.exchange(request("https://api.example.org/x", ["Origin": "https://localhost"]))
+        #expect(answer.fields["X-By"] == "the interceptor")
+        #expect(answer.fields["Cache-Control"] == "max-age=60")
+        let sent = try #require(upstream.requests.first)
+        #expect(sent.fields["Cookie"] == "session=native")
+        #expect(sent.fields["Origin"] == nil)
     }
 
     @Test("Others get no credential, whoever put it there")

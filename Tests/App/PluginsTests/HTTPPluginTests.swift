@@ -22,15 +22,18 @@ private final class Upstream: HTTPTransport {
     }
 }
 
-/// The session's part: a cookie and a token for the API alone.
-private struct Session: SessionAuthority, CookieHolder {
-    func authorize(_ request: HTTPRequest) async throws -> AuthorizedRequest {
+/// The page channel's way to the API: a cookie and a token for it alone.
+private struct Channel: HTTPTransport {
+    let upstream: Upstream
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var request = request
         request.fields["Cookie"] = "sessionid=s"
         if request.method.isUnsafe { request.fields["X-CSRFToken"] = "csrf" }
-        return AuthorizedRequest(request: request, generation: 1)
+        return try await upstream.send(request)
     }
-    func observe(_ response: HTTPResponse, to request: AuthorizedRequest) async {}
+}
+
+private struct Session: CookieHolder {
     func visibleCookies(for url: WebURL) async -> [(name: String, value: String)] { [] }
     func setCookie(_ text: String, name: String, from url: WebURL) async -> Bool { true }
     func clearCookies(for url: WebURL?) async {}
@@ -48,7 +51,7 @@ struct HTTPPluginTests {
             api: try Origin(api), visible: try Origin(visible ?? api), page: try Origin("https://localhost"),
             allowsCleartext: cleartext)
         return HTTPPlugin(
-            transport: upstream, session: Session(),
+            transport: upstream, api: Channel(upstream: upstream),
             cookies: PageCookieJar(api: address.api, session: Session(), time: time), address: address, time: time,
             random: SystemRandom())
     }

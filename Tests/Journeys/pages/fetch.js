@@ -2,6 +2,10 @@
 // that two engines can agree on. `run(api)` answers {name: outcome}.
 const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
 const sha = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
+const same = (a, b) => {
+  const [one, other] = [new Uint8Array(a), new Uint8Array(b)];
+  return one.length === other.length && one.every((byte, i) => byte === other[i]);
+};
 const make = (size) => {
   const bytes = new Uint8Array(size);
   for (let i = 0; i < size; i++) bytes[i] = (i * 31 + (i >> 8)) & 255;
@@ -19,7 +23,7 @@ const outcome = async (api, url, init) => {
     if (response.headers.get("x-answer")) seen.answer = response.headers.get("x-answer");
     const copy = response.body ? response.clone() : null;
     const bytes = await response.arrayBuffer();
-    if (copy && hex(await copy.arrayBuffer()) !== hex(bytes)) seen.clone = "differs";
+    if (copy && !same(await copy.arrayBuffer(), bytes)) seen.clone = "differs";
     if (response.headers.get("content-type") === "application/json") {
       const echo = JSON.parse(new TextDecoder().decode(bytes));
       delete echo.cookie;
@@ -128,7 +132,7 @@ const cases = (scope) => {
     }
   });
   add("a body is streamed", async (api) => {
-    const response = await fetch(api + "/slow?n=4", { credentials: "include" });
+    const response = await fetch(api + "/slow?n=12", { credentials: "include" });
     const reader = response.body.getReader();
     let pieces = 0;
     while (!(await reader.read()).done) pieces++;
@@ -164,6 +168,13 @@ const cases = (scope) => {
         request.open("GET", api + "/slow?xhr=" + scope);
         request.send();
       }));
+    add("a synchronous XHR", (api) => {
+      const request = new XMLHttpRequest();
+      request.open("GET", api + "/status?code=200", false);
+      request.withCredentials = true;
+      request.send();
+      return request.responseText;
+    });
     add("XHR response types", (api) =>
       Promise.all(["arraybuffer", "blob", "text", "json"].map((type) =>
         new Promise((done) => {
@@ -175,6 +186,94 @@ const cases = (scope) => {
           request.withCredentials = true;
           request.send();
         }))));
+  }
+  add("EventSource", (api) =>
+    new Promise((done) => {
+      const seen = [];
+      const source = new EventSource(api + "/events", { withCredentials: true });
+      const note = (event) => {
+        seen.push([event.type, event.data, event.lastEventId, event.origin === api]);
+        if (seen.length === 3) {
+          source.close();
+          done([seen, source.readyState, source.withCredentials, source.url === api + "/events"]);
+        }
+      };
+      source.addEventListener("note", note);
+      source.onmessage = note;
+    }));
+  add("EventSource of no events", (api) =>
+    new Promise((done) => {
+      const source = new EventSource(api + "/text", { withCredentials: true });
+      source.onerror = () => done(source.readyState);
+      source.onopen = () => done("open");
+    }));
+  const socket = (api, path, protocols, work) =>
+    new Promise((done) => {
+      const made = new WebSocket(api.replace(/^http/, "ws") + path, protocols);
+      const seen = [];
+      made.binaryType = "arraybuffer";
+      made.onmessage = (event) => {
+        seen.push(typeof event.data === "string" ? event.data.slice(0, 40) : [...new Uint8Array(event.data.slice(0, 4)), event.data.byteLength]);
+        work?.(made, seen);
+      };
+      made.onopen = () => work?.(made, seen);
+      made.onclose = (event) => done([seen, made.protocol, made.readyState, event.code, event.reason, event.wasClean]);
+    });
+  add("WebSocket", (api) =>
+    socket(api, "/socket?x=1", ["other", "echo"], (made, seen) => {
+      const next = [() => made.send("é ✓"), () => made.send(make(70_000)), () => made.send(new Blob([make(3)])),
+        () => made.send(make(9).subarray(2, 6).buffer.slice(2, 6)), () => made.send(""), () => made.send("split"),
+        () => made.send("close 4001 enough")];
+      next[seen.length]();
+    }));
+  add("WebSocket closed by the page", (api) => socket(api, "/socket", [], (made) => made.close(3001, "bye")));
+  add("WebSocket that breaks", (api) => socket(api, "/socket", "echo", (made) => made.send("cut")));
+  add("WebSocket that is refused", (api) => socket(api, "/status?code=403", []));
+  add("WebSocket with a bad subprotocol", (api) => new WebSocket(api.replace(/^http/, "ws") + "/socket", "a b") && "made");
+  if (typeof Image !== "undefined") {
+    add("an image", (api) =>
+      new Promise((done) => {
+        const image = new Image();
+        image.onload = () => done(image.naturalWidth);
+        image.onerror = () => done("error");
+        image.src = api + "/pixel";
+      }));
+    add("an image by srcset", (api) =>
+      new Promise((done) => {
+        const image = new Image();
+        image.onload = () => done([image.naturalWidth, image.currentSrc === api + "/pixel?1"]);
+        image.onerror = () => done("error");
+        image.srcset = `${api}/pixel?1, ${api}/pixel?4 4x`;
+      }));
+    add("an image in markup", (api) =>
+      new Promise((done) => {
+        const box = document.createElement("div");
+        box.innerHTML = `<img src="${api}/pixel?markup">`;
+        const image = box.firstChild;
+        image.onload = () => done([image.naturalWidth, image.src === api + "/pixel?markup", image.getAttribute("src") === image.src]);
+        image.onerror = () => done("error");
+        document.body.append(box);
+      }));
+  }
+  if (scope === "page") {
+    add("a shared worker's fetch", (api) =>
+      new Promise((done) => {
+        const made = new SharedWorker("shared.js");
+        made.port.onmessage = (event) => done(event.data);
+        made.port.postMessage(api);
+      }));
+    for (const type of ["classic", "module"]) {
+      add(`a ${type} worker of a blob`, (api) =>
+        new Promise((done) => {
+          const text = "onmessage = (e) => fetch(e.data + '/status?code=200', {credentials: 'include'}).then(r => r.text()).then(postMessage, e => postMessage(e.name))";
+          const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+          const made = new Worker(url, { type });
+          URL.revokeObjectURL(url);
+          made.onmessage = (event) => done(event.data);
+          made.onerror = () => done("error");
+          made.postMessage(api);
+        }));
+    }
   }
   return list;
 };

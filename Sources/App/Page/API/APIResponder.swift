@@ -39,10 +39,12 @@ struct APIResponder: HTTPResponder {
         }
     }
 
-    private func answer(_ request: HTTPRequest, readable: Bool) async throws -> HTTPResponse {
+    private func answer(
+        _ request: HTTPRequest, readable: Bool, session: Bool = true
+    ) async throws -> HTTPResponse {
         do {
             if request.isWebSocket { return try await upgrade(request, readable: readable) }
-            let response = try await pass(fields.upstream(request), from: 0)
+            let response = try await pass(fields.upstream(request), session: session, from: 0)
             return fields.toPage(response, readable: readable)
         } catch let error as NacreError {
             log.notice("page.api_failed", ["path": .string(request.path), "code": .string(error.code.rawValue)])
@@ -50,20 +52,34 @@ struct APIResponder: HTTPResponder {
         }
     }
 
+    /// The API's answer to a request that the page's script has handed over, or the failure that stands for it. Who asks
+    /// was the bridge's matter, so the table of `Sec-Fetch` is not asked.
+    func answerPatched(_ request: HTTPRequest, session: Bool) async throws -> HTTPResponse {
+        try await answer(request, readable: false, session: session)
+    }
+
     /// The API's answer to a request of the app itself, for its page's media proxy, a download or a plugin: through the
     /// interceptors, with the session, and without what is the browser's business.
     ///
     /// - Throws: what interceptors, session and transport throw.
     func fetch(_ request: HTTPRequest) async throws -> HTTPResponse {
-        fields.toPage(try await pass(fields.upstream(request), from: 0), readable: false)
+        fields.toPage(try await pass(fields.upstream(request), session: true, from: 0), readable: false)
     }
 
-    private func pass(_ request: HTTPRequest, from index: Int) async throws -> HTTPResponse {
-        guard index < interceptors.count else { return try await send(request) }
-        return try await interceptors[index].intercept(request) { try await self.pass($0, from: index + 1) }
+    /// The same for a plugin, which looks at the answer itself: every field is there.
+    func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await pass(fields.upstream(request), session: true, from: 0)
     }
 
-    private func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func pass(_ request: HTTPRequest, session: Bool, from index: Int) async throws -> HTTPResponse {
+        guard index < interceptors.count else { return try await send(request, session: session) }
+        return try await interceptors[index].intercept(request) {
+            try await self.pass($0, session: session, from: index + 1)
+        }
+    }
+
+    private func send(_ request: HTTPRequest, session: Bool) async throws -> HTTPResponse {
+        guard session else { return try await transport.send(request) }  // guard: api-credentials-omit
         let authorized = try await authority.authorize(request)
         let response = try await transport.send(authorized.request)
         await authority.observe(response, to: authorized)

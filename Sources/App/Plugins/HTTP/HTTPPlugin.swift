@@ -3,10 +3,9 @@
 package import NacreBridge
 package import NacreCore
 package import NacreHTTP
-package import NacrePorts
 
-/// Capacitor's `CapacitorHttp`: requests over the native transport, the API's with the session and the CSRF rule (NB-1,
-/// NB-3), any other host's with a jar of its own.
+/// Capacitor's `CapacitorHttp`: requests over the native transport, the API's the page channel's way, through its
+/// interceptors with the session and the CSRF rule (NB-1, NB-3), any other host's with a jar of its own.
 package struct HTTPPlugin: BridgePlugin {
     /// A result crosses the bridge as one text; larger bodies belong to `fetch`.
     static let largestBody = 32 * 1024 * 1024
@@ -15,18 +14,18 @@ package struct HTTPPlugin: BridgePlugin {
     package let name = "CapacitorHttp"
     package let methods = ["request", "get", "post", "put", "patch", "delete"].map { BridgeMethod($0) }
     private let transport: any HTTPTransport
-    private let session: any SessionAuthority
+    private let api: any HTTPTransport
     private let cookies: PageCookieJar
     private let address: APIAddress
     private let time: any TimeSource
     private let random: any RandomSource
 
     package init(
-        transport: any HTTPTransport, session: any SessionAuthority, cookies: PageCookieJar, address: APIAddress,
+        transport: any HTTPTransport, api: any HTTPTransport, cookies: PageCookieJar, address: APIAddress,
         time: any TimeSource, random: any RandomSource
     ) {
         self.transport = transport
-        self.session = session
+        self.api = api
         self.cookies = cookies
         self.address = address
         self.time = time
@@ -66,24 +65,16 @@ package struct HTTPPlugin: BridgePlugin {
     }
 
     private func send(_ request: HTTPRequest, _ url: WebURL, _ plan: HTTPPlan) async throws -> HTTPResponse {
-        let transport = transport
-        func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
-            try await withTimeLimit(plan.headTime, time: time, timeout: { Self.late(url) }) {
-                try await transport.send(request)
-            }
+        let isAPI = cookies.isAPI(url)
+        var request = request
+        if !isAPI, request.fields["Cookie"] == nil, let header = cookies.header(for: url) {
+            request.fields["Cookie"] = header
         }
-        guard cookies.isAPI(url) else {
-            var request = request
-            if request.fields["Cookie"] == nil, let header = cookies.header(for: url) {
-                request.fields["Cookie"] = header
-            }
-            let response = try await exchange(request)
-            cookies.keep(response.fields, from: url)
-            return response
+        let (sent, way) = (request, isAPI ? api : transport)
+        let response = try await withTimeLimit(plan.headTime, time: time, timeout: { Self.late(url) }) {
+            try await way.send(sent)
         }
-        let authorized = try await session.authorize(request)
-        let response = try await exchange(authorized.request)
-        await session.observe(response, to: authorized)
+        if !isAPI { cookies.keep(response.fields, from: url) }
         return response
     }
 

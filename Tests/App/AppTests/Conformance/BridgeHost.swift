@@ -5,6 +5,7 @@ import NacreBridge
 import NacreCore
 import NacreHTTP
 import NacreLinks
+import NacrePage
 import NacrePlugins
 import NacrePorts
 import NacreSignIn
@@ -59,6 +60,10 @@ final class BridgeHost: Sendable {
             }, actions: WindowActions(close: {}, present: {}, minimize: {}), clearWebData: {})
         parts = try await AppParts.make(
             configuration, AppFolders(id: "org.example.kit", environment: ["HOME": folder]), platform, window)
+        let channel = try PageChannel(
+            configuration: PageChannelConfiguration(page: configuration.origin, api: configuration.api),
+            bundle: NoBundle(), authority: parts.session, transport: platform.transport, log: .none)
+        parts.api.connect { try await channel.exchange($0) }
         await parts.session.restore()
         await parts.links.start()
         await parts.bridge.pageLoadStarted(1)
@@ -187,4 +192,10 @@ final class BridgeHost: Sendable {
         default: return value
         }
     }
+}
+
+/// The kit asks for no file.
+private struct NoBundle: BundleSource {
+    let stamp = "kit"
+    func file(at path: String) async throws -> BundleFile? { nil }
 }
