@@ -1,7 +1,7 @@
 """NB-6, NB-14, NB-1: files of any size leave by a real file input (through the file chooser portal) or are dropped onto the
 page, streamed from disk; names, slices, forms, progress and abort; a server that breaks off, stops listening or refuses.
 
-NACRE_UPLOAD_MB sets the size of the large file (1024)."""
+NACRE_UPLOAD_MB sets the size of the large file (1024; 64 at least)."""
 import hashlib
 import os
 import sys
