@@ -96,7 +96,8 @@ let appHalf: [Target] =
             "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
             "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreBridge", "NacrePage",
             "NacrePlugins",
-        ])
+        ],
+        resources: ["html", "css", "js"].map { .embedInCode("Resources/server.\($0)") })
 
 let serverHalf: [Target] =
     module("Database", in: "Server", ["NacreCore", "NacreSQLite", "CPostgres"], tests: ["NacreDatabaseTesting"])

@@ -56,6 +56,8 @@ class Api:
         self.requests, self.aborted, self.uploads, self.beacons = [], [], {}, []
         self.tag = 1
         self.attempts = {}
+        self.resumed = {}
+        self.release = threading.Event()
         outer = self
 
         class Handler(Quiet):
@@ -95,6 +97,15 @@ class Api:
             if server:
                 server.shutdown()
                 server.server_close()
+
+    def pause(self):
+        """Nobody listens any more, and nobody hears what is on its way."""
+        self.server.shutdown()
+        self.server.server_close()
+
+    def resume(self):
+        self.server = Server(("127.0.0.1", self.port), self.server.RequestHandlerClass)
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def seen(self, path, method=None):
         return [r for r in self.requests if r[1].split("?")[0] == path and method in (None, r[0])]
@@ -261,6 +272,59 @@ class Api:
         name = h.query.get("name", "file")
         self.uploads.setdefault(name, {})[int(h.query.get("part", 0))] = (digest, size)
         self.send(h, 200, {"Content-Type": "application/json"}, json.dumps({"sha256": digest, "size": size}).encode())
+
+    def do_form(self, h):
+        """The files of a form: their names as they came, and what they hold."""
+        pieces = []
+        boundary = h.headers["Content-Type"].split("boundary=")[1].encode()
+        self.body(h, pieces.append)
+        names, digests = [], []
+        for section in b"".join(pieces).split(b"--" + boundary)[1:-1]:
+            head, _, data = section[2:].partition(b"\r\n\r\n")
+            name = re.search(rb'filename="([^"]*)"', head)
+            if name:
+                names.append(name.group(1).decode())
+                digests.append(hashlib.sha256(data[:-2]).hexdigest())
+        self.send(h, 200, {"Content-Type": "application/json"}, json.dumps({"names": names, "sha256": digests}).encode())
+
+    def do_resume(self, h):
+        """An upload that may be taken up again: GET tells how much is there, PATCH adds from `at`; with `break` the
+        connection breaks once so much is there."""
+        have = self.resumed.setdefault(h.query["name"], bytearray())
+        if h.command == "PATCH" and int(h.query["at"]) == len(have):
+            limit = int(h.query.get("break", 0))
+            left = int(h.headers["Content-Length"])
+            while left:
+                piece = h.rfile.read(min(left, 65536, limit - len(have) if limit else left))
+                if not piece and left and not (limit and len(have) >= limit):
+                    raise ConnectionResetError
+                have += piece
+                left -= len(piece)
+                if limit and len(have) >= limit:
+                    h.close_connection = True
+                    h.connection.shutdown(socket.SHUT_RDWR)
+                    return
+        self.send(h, 200, {"Content-Type": "application/json"}, json.dumps({"size": len(have)}).encode())
+
+    def do_early(self, h):
+        """Says no before it has read anything, and goes."""
+        self.send(h, 413, {"Content-Type": "text/plain", "Connection": "close"}, b"too much")
+        h.wfile.flush()
+        h.close_connection = True
+        h.connection.shutdown(socket.SHUT_WR)
+        time.sleep(1)
+
+    def do_stall(self, h):
+        """Reads a little of the body, and the rest once `release` is set."""
+        h.rfile.read(100_000)
+        self.release.wait(60)
+        left = int(h.headers["Content-Length"]) - 100_000
+        while left:
+            piece = h.rfile.read(min(left, 65536))
+            if not piece:
+                raise ConnectionResetError
+            left -= len(piece)
+        self.send(h, 200)
 
     # -- Files
 

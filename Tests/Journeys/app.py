@@ -139,21 +139,49 @@ class App:
         found = found or self.desktop.xdotool("search", "--onlyvisible", "--classname", self.id).split()
         if not found:
             raise Failed("the app's window is not on the screen")
-        return found[-1]
 
-    def _click_at(self, expression):
-        """A trusted click by the mouse, at the element's place on the screen."""
+        def area(window):
+            size = self._geometry(window)
+            return int(size.get("WIDTH", 0)) * int(size.get("HEIGHT", 0))
+        # A tooltip or a menu is a window too; the app's own is the largest.
+        return max(reversed(found), key=area)
+
+    def dialog(self, seconds=8):
+        """The question that stands over the window, once it does; None when there is none."""
+        def found():
+            own = self._window()
+            windows = self.desktop.xdotool("search", "--onlyvisible", "--pid", self.process.pid).split()
+            # Larger than a tooltip.
+            return [w for w in windows if w != own and int(self._geometry(w).get("HEIGHT", 0)) > 90]
+        windows = until(found, seconds)
+        return windows[-1] if windows else None
+
+    def _place(self, expression):
+        """The window, and where the middle of the element is in it."""
         place = self.evaluate(
             f"(() => {{ const e = {expression}; e.scrollIntoView({{block: 'nearest'}}); const r = e.getBoundingClientRect();"
             " return [r.x + r.width / 2, r.y + r.height / 2, innerWidth, innerHeight] })()")
         window = self._window()
-        geometry = dict(line.split("=") for line in
-                        self.desktop.xdotool("getwindowgeometry", "--shell", window).splitlines() if "=" in line)
+        geometry = self._geometry(window)
         # The web view fills the window below its title bar; a shadow around it is the same on both sides.
         margin = max(0, (int(geometry["WIDTH"]) - place[2]) // 2)
         top = max(0, int(geometry["HEIGHT"]) - margin - place[3])
-        self.desktop.xdotool("windowraise", window, "mousemove", "--window", window,
-                             int(place[0]) + margin, int(place[1]) + top, "click", "1")
+        return window, int(place[0]) + margin, int(place[1]) + top
+
+    def _geometry(self, window):
+        lines = self.desktop.xdotool("getwindowgeometry", "--shell", window).splitlines()
+        return dict(line.split("=") for line in lines if "=" in line)
+
+    def _click_at(self, expression):
+        """A trusted click by the mouse, at the element's place on the screen."""
+        window, x, y = self._place(expression)
+        self.desktop.xdotool("windowraise", window, "mousemove", "--window", window, x, y, "click", "1")
+
+    def place(self, selector):
+        """Where the middle of this element is on the screen."""
+        window, x, y = self._place(f"document.querySelector({json.dumps(selector)})")
+        geometry = self._geometry(window)
+        return x + int(geometry["X"]), y + int(geometry["Y"])
 
     def text(self):
         return self.evaluate("document.body.innerText")
@@ -177,5 +205,7 @@ class App:
         """A picture of the window once the page has drawn what it now shows."""
         window = self._window()
         self.desktop.xdotool("windowraise", window)
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))")
+        # A page that has just begun to work hard, on a busy machine, draws late.
+        until(lambda: self.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true), 400))))"), 40)
         return self.desktop.picture(name, window)

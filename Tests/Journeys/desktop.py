@@ -118,6 +118,43 @@ class Desktop:
                 process.kill()
                 process.wait()
 
+    def drag_source(self, *paths):
+        """Another program's window, in the screen's lower right corner, from which these files can be dragged."""
+        source = self.spawn("drag-source", ["/usr/bin/python3", ROOT / "Tests" / "Journeys" / "drag_source.py", *paths])
+        window = until(lambda: self.xdotool("search", "--onlyvisible", "--name", "^Drag source$").split(), 15)
+        if not window:
+            raise Failed("the window to drag from did not come: python3-gi and gir1.2-gtk-4.0 are needed")
+        source.window = window[-1]
+        width, height = map(int, self.size.split("x"))
+        self.xdotool("windowmove", source.window, width - 180, height - 120)
+        if not until(lambda: self._geometry(source.window)["X"] == width - 180, 10):
+            raise Failed("the window to drag from did not move")
+        time.sleep(0.5)
+        return source
+
+    def drag(self, source, app, selector):
+        """From the middle of that window to the middle of an element of the page, by the mouse."""
+        place = self._geometry(source.window)
+        self.drag_by_hand((place["X"] + 80, place["Y"] + 45), app.place(selector), raise_window=source.window)
+
+    def drag_by_hand(self, start, end, raise_window=None):
+        """Between two places of the screen; a hand moves, and whoever is below watches it on its way."""
+        (x, y), (right, down) = start, end
+        if raise_window:
+            self.xdotool("windowraise", raise_window)
+        self.xdotool("mousemove", x, y, "mousedown", 1)
+        time.sleep(0.3)
+        steps = 12
+        for step in range(1, steps + 1):
+            self.xdotool("mousemove", x + (right - x) * step // steps, y + (down - y) * step // steps)
+            time.sleep(0.06)
+        time.sleep(0.4)
+        self.xdotool("mouseup", 1)
+
+    def _geometry(self, window):
+        lines = self.xdotool("getwindowgeometry", "--shell", window).splitlines()
+        return {name: int(value) for name, value in (line.split("=") for line in lines if "=" in line)}
+
     def _ours(self):
         """Processes that inherited our private HOME, such as a browser that a link started."""
         mark = f"HOME={self.root / 'home'}".encode()

@@ -16,6 +16,8 @@ from world import World  # noqa: E402
 
 SHEET = ROOT / "Tests" / "Peers" / "label-studio"
 SCHEME = "org.example.annotate"
+# A choice's text ends with its key.
+CHOICE = "[...document.querySelectorAll('label')].find(e => e.innerText.trim().startsWith('Boat'))"
 PLAY = '[data-testid="playback-button:play"]'
 
 
@@ -47,13 +49,23 @@ def journey(report):
             shutil.copy(SHEET / name, folder / "www" / name)
         shutil.copy(SHEET / "capacitor.config.ts", folder)
         before = digest(folder / "www")
-        said = nacre_init(desktop, folder, "--api", servers.origin)
+        said = nacre_init(desktop, folder, "--choose-server", "--api", servers.origin)
         report.see("nacre init reads the TypeScript configuration, and says what it cannot",
                    "appId: app.id" in said and "is decided when the file runs" in said)
 
         browser = Browser(desktop, schemes=[SCHEME], launch_from=[servers.origin])
         app = BundleApp(desktop, folder)
+        # Label Studio is run by whoever uses it: the address that `nacre init` was given is only proposed.
         app.start()
+        app.wait_for(f"nacre.server.asking && document.querySelector('#address').value == '{servers.origin}'", 30,
+                     "the question for the server")
+        app.picture("label-studio-0-server")
+        app.click("#connect")
+        until(lambda: False, 2)
+        app._forget_page()
+        app.wait_for(f"document.readyState == 'complete' && nacre.api.origin == '{visible}' && !document.querySelector('#sign-in').hidden",
+                     60, "the app at its server")
+        report.see("the person confirms the server that is proposed", app.evaluate("nacre.server.origin") == servers.origin)
         app.picture("label-studio-1-signed-out")
         w = World.__new__(World)
         w.desktop, w.browser, w.servers, w.app = desktop, browser, servers, app
@@ -75,34 +87,38 @@ def journey(report):
         app.picture("label-studio-3-project")
 
         app.evaluate(f"void (location.href = '/projects/{project}/data?task=1')")
+        app.wait_for("location.search.includes('task=1')", 20, "the task's page")
         image = app.wait_for(
             "(() => { const i = [...document.querySelectorAll('img')].find(i => /data\\/upload/.test(i.src) || i.src.startsWith('blob:'));"
             " return i && i.complete && i.naturalWidth })()", 60, "the task's picture")
         report.see("the task shows its picture", image == 320, image)
-        app.wait_for("[...document.querySelectorAll('*')].some(e => e.textContent.trim() == 'Boat')", 20, "the choices")
+        app.wait_for(f"!!({CHOICE})", 20, "the choices")
+        app.wait_for(f"!!document.querySelector('{PLAY}:enabled')", 30, "the sound's play button")
+        app.wait_for("[...document.querySelectorAll('img')].some(i => i.naturalWidth == 320 && i.checkVisibility({opacityProperty: true,"
+                     " visibilityProperty: true}) && i.getBoundingClientRect().width > 300)", 30, "the picture to be drawn large")
+        until(lambda: False, 2)
         app.picture("label-studio-4-task")
 
-        app.wait_for(f"!!document.querySelector('{PLAY}')", 30, "the sound's play button")
-        app.evaluate("""(() => { window.heard = []; const play = HTMLMediaElement.prototype.play;
-            HTMLMediaElement.prototype.play = function () { if (!heard.includes(this)) heard.push(this); return play.call(this) };
-            const start = AudioBufferSourceNode.prototype.start;
-            AudioBufferSourceNode.prototype.start = function (...w) { heard.push(this.context); return start.apply(this, w) } })()""")
+        # The editor's own bar lies over the lower edge of what scrolls.
+        app.evaluate(f"document.querySelector('{PLAY}').scrollIntoView({{block: 'center'}})")
         app.click(PLAY)
-        at = app.wait_for("Math.max(0, ...heard.map(m => m.currentTime)) > 0.7 && Math.max(...heard.map(m => m.currentTime))", 20,
+        at = app.wait_for("[...document.querySelectorAll('audio')].find(a => !a.paused && a.currentTime > 0.7)?.currentTime", 20,
                           "the sound to play")
         report.see("its sound plays", at > 0.7, f"{at:.1f} s")
         app.picture("label-studio-5-playing")
 
-        choice = "[...document.querySelectorAll('label')].find(e => e.innerText.trim().startsWith('Boat'))"
-        app.wait_for(f"!!({choice})", 10, "the choice Boat")
-        app._click_at(choice)
+        app.evaluate(f"({CHOICE}).scrollIntoView({{block: 'center'}})")
+        app._click_at(CHOICE)
+        app.picture("label-studio-6-labelled")
         app.click('[data-testid="bottombar-submit-button"], button[name=submit]')
         made = until(lambda: studio.call("GET", "/api/tasks/1/annotations/"), 20, 0.5)
         report.see("the label arrives at the server", bool(made) and made[0]["result"][0]["value"]["choices"] == ["Boat"],
                    made and made[0]["result"][0]["value"])
         person = studio.call("GET", f"/api/users/{made[0]['completed_by']}/")
         report.see("as the work of the person who signed in", person["email"] == "alice@example.test", person["email"])
-        app.picture("label-studio-6-labelled")
+        app.wait_for("!!document.querySelector('[data-testid=\"bottombar-update-button\"]')", 30, "the editor with the label")
+        until(lambda: False, 2)
+        app.picture("label-studio-7-submitted")
         report.see("the app closes", app.close() == 0)
         report.see("the bundle is as it was", digest(folder / "www") == before)
 

@@ -1,4 +1,5 @@
 """The system's proxy: foreign hosts of the page and an API elsewhere go through it, this machine never does."""
+import http.server
 import socket
 import sys
 import threading
@@ -44,13 +45,48 @@ class ConnectProxy:
         self.listener.close()
 
 
+class Configurations:
+    """Serves automatic configurations; each path is one."""
+
+    def __init__(self, proxy):
+        self.texts = {
+            "/proxy.pac": f"""function FindProxyForURL(url, host) {{
+                if (isPlainHostName(host) || !dnsDomainIs(host, ".nacre-proxy.example")) return "DIRECT";
+                return "PROXY 127.0.0.1:{proxy.port}; DIRECT"; }}""",
+            "/broken.pac": "function FindProxyForURL(url, host) {\n  return nobody.knows; }",
+            "/endless.pac": "function FindProxyForURL(url, host) { for (;;) {} }",
+        }
+        outer = self
+        self.asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append(self.path)
+                text = outer.texts.get(self.path)
+                self.send_response(200 if text else 404)
+                self.send_header("Content-Type", "application/x-ns-proxy-autoconfig")
+                self.end_headers()
+                self.wfile.write((text or "").encode())
+
+            def log_message(self, *words):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
 def journey(report):
-    for name, settings in (("environment", by_environment), ("GNOME", by_gnome), ("SOCKS", by_socks)):
+    plain = (("environment", by_environment), ("GNOME", by_gnome), ("SOCKS", by_socks),
+             ("PAC", by_configuration("/proxy.pac")))
+    unusable = [(f"PAC {path}", by_configuration(path), words) for path, words in (
+        ("/missing.pac", "answers 404"), ("/broken.pac", "line 2"), ("/endless.pac", "did not answer"))]
+    for name, settings, *words in (*plain, *unusable):
         with Desktop(report, keyring=False) as desktop:
             proxy, server = ConnectProxy(), DevServer(free_port()).start()
             try:
                 settings(desktop, proxy)
-                story(report, desktop, server, proxy, name)
+                (refusal if words else story)(report, desktop, server, proxy, name, *words)
             finally:
                 server.stop()
                 proxy.close()
@@ -72,6 +108,12 @@ def by_gnome(desktop, proxy):
 
 def by_socks(desktop, proxy):
     gsettings(desktop, f"[system/proxy]\nmode='manual'\n\n[system/proxy/socks]\nhost='127.0.0.1'\nport={proxy.port}\n")
+
+
+def by_configuration(path):
+    def settings(desktop, proxy):
+        gsettings(desktop, f"[system/proxy]\nmode='auto'\nautoconfig-url='{Configurations(proxy).origin}{path}'\n")
+    return settings
 
 
 def gsettings(desktop, text):
@@ -101,6 +143,21 @@ def story(report, desktop, server, proxy, name):
         report.see(f"{name}: a foreign host of the page goes through the proxy",
                    proxy.saw("CONNECT foreign.nacre-proxy.example:443"), proxy.seen)
         report.see(f"{name}: the API goes through the proxy", proxy.saw("CONNECT api.nacre-proxy.example:443"), proxy.seen)
+    app.close()
+
+
+def refusal(report, desktop, server, proxy, name, words):
+    app = App(desktop, types.SimpleNamespace(origin="https://api.nacre-proxy.example"))
+    app.start("--dev-server", server.origin)
+    app.evaluate("void fetch('https://api.nacre-proxy.example/api/v1.0/config/')"
+                 ".then(r => r.status + ' ' + r.headers.get('X-Nacre-Reason'), e => 'error ' + e).then(said => window.said = said)")
+    said = app.wait_for("window.said", 30, "an answer")
+    report.see(f"{name}: the API's call is refused, with its reason", said == "502 proxy.configuration", said)
+    app.evaluate("fetch('https://foreign.nacre-proxy.example/', {mode: 'no-cors'}).then(() => 1, () => 0)")
+    line = next((line for line in app.process.log.read_text().splitlines() if "proxy.failed" in line), "")
+    report.see(f"{name}: the log says which, why and what to do",
+               all(part in line for part in (name[4:], words, "network settings")), line[line.find("reason"):][:300])
+    report.see(f"{name}: nothing went anywhere", proxy.seen == [], proxy.seen)
     app.close()
 
 

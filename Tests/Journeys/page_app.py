@@ -47,13 +47,17 @@ class PageApp(App):
 
     def act(self, expression):
         """The same as a person's doing: windows, downloads and links need that."""
+        # An inspector whose document is just being replaced never answers: one that does is found first, since what a
+        # person does is not to be done twice.
+        self.evaluate("0")
         return self.page.evaluate(expression, gesture=True)
 
     def log(self):
         return self.process.log.read_text(errors="replace")
 
     def memory(self):
-        """Resident megabytes of our process and of WebKit's network process."""
+        """Megabytes that our process and WebKit's network process hold in memory, what they have mapped from files not
+        counted."""
         sizes = {}
         for pid in self.desktop._ours():
             try:
@@ -61,7 +65,7 @@ class PageApp(App):
                 status = pathlib.Path(f"/proc/{pid}/status").read_text()
             except OSError:
                 continue
-            size = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")), 0) / 1024
+            size = sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem"))) / 1024
             if name == "nacre" or name.startswith("WebKitNetwork"):
                 sizes["app" if name == "nacre" else "network"] = size
         return sizes

@@ -81,6 +81,20 @@ struct PageChannelFaultTests {
         }
     }
 
+    @Test("NB-6: an early refusal reaches a page that writes its whole body before it reads")
+    func earlyRefusal() async throws {
+        let answer = HTTPResponse(status: .contentTooLarge, body: .text("too much"))
+        try await PageChannelWorld.run(respond: { _, _ in answer }) { world in
+            let client = try await world.inside(world.api)
+            let size = 24 << 20
+            try await client.send(world.apiRequest("POST", "/upload", more: "Content-Length: \(size)\r\n"))
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            for _ in 0..<24 { try await client.stream.write(piece) }
+            let head = try await client.read(through: "\r\n\r\n")
+            #expect(head.hasPrefix("HTTP/1.1 413"))
+        }
+    }
+
     @Test("A loop of redirects is the page's to end: each is an answer, none is followed natively")
     func loop() async throws {
         let calls = Atomic<Int>(0)

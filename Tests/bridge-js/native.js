@@ -21,6 +21,7 @@ window.webkit = {
           return "";
         }
         native.log.push({ envelope, message });
+        if (native.refuses) return JSON.stringify({ refused: native.refuses });
         // Calls with a callback have their results as events.
         if (["addListener", "removeListener"].includes(message.methodName) || message.pluginId === "Files") return "";
         const { callbackId, pluginId, methodName } = message;

@@ -34,6 +34,15 @@ const tests = {
     equal(C.isPluginAvailable("App"), true);
     equal(C.isPluginAvailable("Radio"), false);
   },
+  "where a person chooses the server, nacre.server says which and asks for another": async () => {
+    equal([nacre.server.asking, nacre.server.origin], [false, "https://mail.example.org"]);
+    equal(Object.isFrozen(nacre.server), true);
+    native.answer = () => ({ success: true, data: { outcome: "asking" } });
+    equal(await nacre.server.change(), { outcome: "asking" });
+    await nacre.server.choose("a.example");
+    equal(native.calls("NacreServer").map(({ message }) => [message.methodName, message.options]),
+      [["change", {}], ["choose", { address: "a.example" }]]);
+  },
   "NB-10: a message carries the origin and frame the page cannot write": async () => {
     await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
     const { envelope } = native.calls("App").at(-1);
@@ -60,6 +69,24 @@ const tests = {
     native.answer = () => { throw new Error("The bridge answers only the app's own page."); };
     const error = await rejected(C.nativePromise("App", "getInfo"));
     equal(error.code, "UNAVAILABLE");
+  },
+  "a call the app cannot read settles, by the app's own word for it": async () => {
+    native.refuses = { code: "bridge.malformed", message: "The options must be an object." };
+    const error = await rejected(C.nativePromise("App", "getInfo"));
+    equal([error.code, error.message], ["bridge.malformed", "The options must be an object."]);
+  },
+  "a message that is too large settles here, and never leaves": async () => {
+    const before = native.log.length;
+    const error = await rejected(C.nativePromise("App", "getInfo", { text: "x".repeat(1 << 20) }));
+    equal([error.code, error instanceof C.Exception], ["bridge.too_large", true]);
+    equal(native.log.length, before);
+    equal(await C.nativePromise("App", "getInfo", { text: "x".repeat(1000) }), {});
+  },
+  "NB-10: a message says which document sent it, and the app can ask the window for the same word": async () => {
+    await C.nativePromise("App", "getInfo");
+    const { document: name } = native.calls("App").at(-1).envelope;
+    equal(name, nacreReceiveIdentity);
+    equal(name.length, 36);
   },
   "options that JSON cannot carry reject": async () => {
     const loop = {};
@@ -165,6 +192,11 @@ const tests = {
     "use strict";
     window.nacre = null;
     equal(nacre.platform, "linux");
+  },
+  "nacre.report: the text of a problem report": async () => {
+    native.answer = () => ({ success: true, data: { text: "Problem report of …" } });
+    equal(await nacre.report(), "Problem report of …");
+    equal(native.calls("Nacre").at(-1).message.methodName, "report");
   },
   "nacre.session: the snapshot of the load, then changes, each once": () => {
     const seen = [];

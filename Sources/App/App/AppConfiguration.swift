@@ -33,6 +33,14 @@ public struct AppConfiguration: Sendable {
 
     /// `api.origin`, `NEXT_PUBLIC_API_ORIGIN` or `CAP_API_URL`: the backend. Cleartext in development only (NB-8).
     public var api: Origin
+    /// `api.choose`: whether a person chooses the server, at first start and again whenever they wish; `api.origin` is then
+    /// only what is proposed. An address from the environment leaves nothing to choose. Default false.
+    public var choosesServer: Bool
+    /// `api.probe`: the path by which a chosen server shows that it is one, by answering with success. Example: `/info`.
+    /// Default the server half's configuration, `/api/v1.0/config/`, whose content is looked at.
+    public var serverProbe: String?
+    /// What is proposed where a person chooses the server: `api.origin`, later what they chose last.
+    package var proposedServer: Origin?
     /// `api.media`: path prefixes whose pictures, sounds and films any frame may show (NB-12). Default none.
     public var media: [String]
     /// `api.authorities`: a PEM file beside `nacre.json` of authorities, a company's own say, that are believed for the API
@@ -118,10 +126,27 @@ extension AppConfiguration {
             throw top.fault("api", "is missing; write at least {\"origin\": \"https://mail.example.org\"}.")
         }
         let inFile = try api.string("origin")
-        guard let text = names["NEXT_PUBLIC_API_ORIGIN"] ?? names["CAP_API_URL"] ?? inFile, !text.isEmpty else {
-            throw api.fault("origin", "is missing; write for example \"https://mail.example.org\".")
+        let given = names["NEXT_PUBLIC_API_ORIGIN"] ?? names["CAP_API_URL"]
+        choosesServer = try api.bool("choose") ?? false && given == nil
+        serverProbe = try api.string("probe")
+        guard serverProbe.map({ $0.hasPrefix("/") }) ?? true else {
+            throw api.fault("probe", "must be a path such as /info.")
         }
-        self.api = try Self.origin(text, "origin", api)
+        if let text = given ?? inFile, !text.isEmpty {
+            self.api = try Self.origin(text, "origin", api)
+            proposedServer = choosesServer ? self.api : nil
+        } else if choosesServer {
+            self.api = Self.noServer
+        } else {
+            throw api.fault(
+                "origin",
+                "is missing; write for example \"https://mail.example.org\", or \"choose\": true where a person chooses it."
+            )
+        }
+        // Web storage hangs on the page's origin, which cannot follow a server that is known later.
+        guard !choosesServer || origin == Origin(scheme: "https", host: "localhost", port: 443) else {
+            throw api.fault("choose", "needs the page at https://localhost; leave \"app.origin\" out.")
+        }
         media = try api.strings("media") ?? []
         guard media.allSatisfy({ $0.hasPrefix("/") }) else {
             throw api.fault("media", "must hold paths such as /media/.")
@@ -171,6 +196,9 @@ extension AppConfiguration {
                 "NACRE_API_CA_FILE is set; a release believes the system's authorities only.")
         }
     }
+
+    /// Stands for the server while none is chosen; a name that never resolves (RFC 2606).
+    package static let noServer = Origin(scheme: "https", host: "server.invalid", port: 443)
 
     /// A section that may be left out.
     private static func section(

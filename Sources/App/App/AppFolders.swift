@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
+package import NacreHTTP
 
 /// Where an app keeps what is its own: XDG base directories, private to the user (SE-1).
 package struct AppFolders: Sendable {
@@ -12,27 +13,51 @@ package struct AppFolders: Sendable {
     package let cache: String
     /// What the page keeps as files.
     package let files: String
+    /// The person's own folder; empty where the environment names none.
+    package let home: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
     /// The folders of the app `id`, made where they are missing.
     ///
+    /// - Parameter server: the server that a person has chosen: what belongs to one is never seen with another.
     /// - Throws: `configuration.home` when the environment names no home, `file.folder`.
-    package init(id: String, environment: [String: String]) throws(NacreError) {
-        func base(_ name: String, _ fallback: String) throws(NacreError) -> String {
-            // XDG: relative paths are to be ignored.
-            if let path = environment[name], path.hasPrefix("/") { return path }
-            guard let home = environment["HOME"], home.hasPrefix("/") else {
-                throw NacreError(
-                    "configuration.home", "HOME is not set, so there is no place for the app's data; set it.")
-            }
-            return home + "/" + fallback
-        }
-        let data = try base("XDG_DATA_HOME", ".local/share") + "/" + id
+    package init(id: String, environment: [String: String], server: Origin? = nil) throws(NacreError) {
+        let seat = server.map { "/servers/" + Self.name($0) } ?? ""
+        let root = try Self.root(id: id, environment: environment)
+        if server != nil { try PrivateFile.makeFolder(root + "/servers") }
+        home = environment["HOME"] ?? ""
+        let data = root + seat
         state = data + "/state"
         web = data + "/web"
         files = data + "/files"
-        cache = try base("XDG_CACHE_HOME", ".cache") + "/" + id
+        cache = try Self.base("XDG_CACHE_HOME", ".cache", environment) + "/" + id + seat
         for folder in [data, state, web, files, cache] { try PrivateFile.makeFolder(folder) }
+    }
+
+    /// The folder above all of the app's, for what is known before them; made where it is missing.
+    ///
+    /// - Throws: as `init`.
+    package static func root(id: String, environment: [String: String]) throws(NacreError) -> String {
+        let folder = try base("XDG_DATA_HOME", ".local/share", environment) + "/" + id
+        try PrivateFile.makeFolder(folder)
+        return folder
+    }
+
+    private static func base(
+        _ name: String, _ fallback: String, _ environment: [String: String]
+    ) throws(NacreError) -> String {
+        // XDG: relative paths are to be ignored.
+        if let path = environment[name], path.hasPrefix("/") { return path }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw NacreError("configuration.home", "HOME is not set, so there is no place for the app's data; set it.")
+        }
+        return home + "/" + fallback
+    }
+
+    /// A file's name for a server, such as `https_mail.example.org_443`; hosts hold neither slashes nor underscores
+    /// that could make two of them one.
+    private static func name(_ server: Origin) -> String {
+        "\(server.scheme)_\(server.host.filter { $0 != "[" && $0 != "]" })_\(server.port)"
     }
 }

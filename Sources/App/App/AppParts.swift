@@ -19,6 +19,8 @@ struct AppParts: Sendable {
     let holds: AttemptHolds
     let bridge: Bridge
     let plugins: StandardPlugins
+    /// Present where a person chooses the server.
+    let server: ServerPlugin?
     let surface: PageSurface
     let files: FileRoots
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
@@ -27,9 +29,12 @@ struct AppParts: Sendable {
     let api: APITransportRelay
     /// Everything the page can call.
     let everyPlugin: [any BridgePlugin]
+    /// The text of a problem report.
+    let report: @Sendable () async -> String
 
     static func make(
-        _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow
+        _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
+        _ seat: ServerSeat? = nil
     ) async throws -> AppParts {
         let now = platform.time.now
         let note = folders.state + "/secrets-kind"
@@ -70,6 +75,14 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        let report: @Sendable () async -> String = {
+            ProblemReport(
+                app: configuration.name, id: configuration.id,
+                versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
+                device: platform.device, session: await session.snapshot, faults: platform.tail?.faults ?? [],
+                lines: platform.tail?.lines ?? [], home: folders.home
+            ).text
+        }
         let plugins = StandardPlugins(
             PluginParts(
                 app: AppFacts(
@@ -84,17 +97,27 @@ struct AppParts: Sendable {
                 session: actions,
                 webAuth: WebAuthSessionPlugin(
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
-                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }),
+                    signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }), report: report,
                 time: platform.time, random: platform.random, events: relay))
         let pageFetch = platform.pageChannel == .patched ? PageFetchPlugin() : nil
-        let everyPlugin = plugins.all + (pageFetch.map { [$0] } ?? [])
+        let server = seat.flatMap { seat in
+            configuration.choosesServer
+                ? ServerPlugin(
+                    configuration: configuration,
+                    probe: ServerProbe(
+                        transport: platform.transport, path: configuration.serverProbe, time: platform.time),
+                    seat: seat) : nil
+        }
+        let everyPlugin: [any BridgePlugin] =
+            plugins.all + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
-            plugins: everyPlugin, log: platform.log.labelled("bridge"), deliver: window.deliver)
+            plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin)
+            server: server, surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin,
+            report: report)
     }
 }
 

@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+package import NacreBridge
 package import NacreCore
 package import NacreHTTP
 package import NacrePage
@@ -29,6 +30,8 @@ package struct AppPlatform: Sendable {
     package var time: any TimeSource
     package var random: any RandomSource
     package var log: Log
+    /// What the log has said last, for a problem report.
+    package var tail: LogTail?
 
     package init(
         secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,
@@ -66,16 +69,20 @@ package enum PageChannelKind: String, Sendable, CaseIterable {
 package struct AppWindow: Sendable {
     /// Hands an event to the page of that load; false when it is gone.
     package let deliver: @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool
+    /// Whether the app's own window shows the document whose isolated world has given itself this name
+    /// (`NacreApplication.documentIdentity`); nil where no other window can speak to the bridge.
+    package let shows: Bridge.Shows?
     package let actions: WindowActions
     package let box: any PageBox
     /// Clears what the page has stored: databases, local storage, caches, service workers.
     package let clearWebData: @Sendable () async -> Void
 
     package init(
-        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, actions: WindowActions,
-        box: any PageBox = FixedPageBox(), clearWebData: @escaping @Sendable () async -> Void
+        deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, shows: Bridge.Shows? = nil,
+        actions: WindowActions, box: any PageBox = FixedPageBox(), clearWebData: @escaping @Sendable () async -> Void
     ) {
         self.deliver = deliver
+        self.shows = shows
         self.actions = actions
         self.box = box
         self.clearWebData = clearWebData

@@ -19,6 +19,8 @@ package final class NacreApplication: Sendable {
     package static let bridgeHandler = "nacre"
     /// The function there that takes events.
     package static let eventReceiver = "nacreReceive"
+    /// The variable there that names the document.
+    package static let documentIdentity = eventReceiver + "Identity"
 
     package let configuration: AppConfiguration
     package let session: AppSession
@@ -34,7 +36,10 @@ package final class NacreApplication: Sendable {
     private let bridge: Bridge
     private let plugins: StandardPlugins
     private let everyPlugin: [any BridgePlugin]
+    private let server: ServerPlugin?
     private let surface: PageSurface
+    /// The text of a problem report: for a person to read, to keep and to send.
+    package let problemReport: @Sendable () async -> String
     private let channel: PageChannel
     private let played = Atomic(false)
 
@@ -42,15 +47,19 @@ package final class NacreApplication: Sendable {
     ///
     /// - Parameters:
     ///   - folder: where `nacre.json` and the bundle are.
+    ///   - seat: where a choice of a server is kept, for an app whose server a person chooses (`api.choose`).
     /// - Throws: `bundle.missing`, `sqlite.*`, `page.*`, `listener.*`, each a sentence that says what to do.
     package static func start(
-        configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow
+        configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
+        seat: ServerSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat)
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
-                page: configuration.origin, api: configuration.api, media: configuration.media,
-                serviceWorkers: configuration.serviceWorker, devServer: configuration.devServer,
+                page: configuration.origin, api: configuration.needsServer ? nil : configuration.api,
+                media: configuration.media,
+                serviceWorkers: configuration.serviceWorker,
+                devServer: configuration.needsServer ? nil : configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
             bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
             transport: platform.transport,
@@ -81,6 +90,7 @@ package final class NacreApplication: Sendable {
     ///
     /// - Throws: `bundle.missing`.
     static func bundle(of configuration: AppConfiguration, in folder: String) throws(NacreError) -> any BundleSource {
+        if configuration.needsServer { return ServerPage(stamp: configuration.stamp) }
         if configuration.devServer != nil { return AbsentBundle(stamp: configuration.stamp) }
         return try FolderBundle(folder + "/" + configuration.bundlePath, stamp: configuration.stamp)
     }
@@ -101,7 +111,9 @@ package final class NacreApplication: Sendable {
         bridge = parts.bridge
         plugins = parts.plugins
         everyPlugin = parts.everyPlugin
+        server = parts.server
         surface = parts.surface
+        problemReport = parts.report
     }
 
     /// Tells the page of every change of the session, and ends what must not outlive it.
@@ -137,14 +149,15 @@ package final class NacreApplication: Sendable {
     private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
-            apiOrigin: configuration.visibleAPI.description,
+            apiOrigin: configuration.needsServer ? "" : configuration.visibleAPI.description,
             capabilities: [
                 "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
                 "share",
                 "clipboard",
-            ] + platform.capabilities,
+            ] + (server == nil ? [] : ["chooseServer"]) + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            surface: surface, touch: platform.profile?.touch, debug: configuration.isDevelopment)
+            surface: surface, server: server?.facts ?? .null, touch: platform.profile?.touch,
+            debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
         guard platform.pageChannel == .patched else {
@@ -204,6 +217,15 @@ extension NacreApplication {
             try await platform.browser.open(url)
         } catch {
             platform.log.warning("browser.failed", ["code": .string(error.code.rawValue)])
+        }
+    }
+
+    /// A person wants another server, where they may choose one (`api.choose`).
+    package func changeServer() async {
+        do {
+            try await server?.ask()
+        } catch {
+            platform.log.warning("server.failed", ["reason": .string("\(error)")])
         }
     }
 

@@ -10,6 +10,9 @@ package actor Bridge: BridgeEvents {
     /// Hands one text to the page of that load; false when that page has gone.
     package typealias Deliver = @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool
 
+    /// Whether the app's own window shows this document, named by its isolated world, at this load.
+    package typealias Shows = @Sendable (_ document: String, _ pageLoad: UInt64) async -> Bool
+
     private struct Listener {
         let call: BridgeCall
         let event: String
@@ -27,20 +30,26 @@ package actor Bridge: BridgeEvents {
     private let plugins: [String: any BridgePlugin]
     private let log: Log
     private let deliver: Deliver
+    private let shows: Shows?
     private var pageLoad: UInt64 = 0
+    /// The document of this load that has been recognised.
+    private var document: String?
     private var listeners: [Listener] = []
     private var retained: [String: [JSONValue]] = [:]
     private var running = PendingCalls()
     private var outbox: [Outgoing] = []
     private var draining = false
 
+    /// - Parameter shows: nil where the host knows from which window a message comes, and hands on its own page's only.
     package init(
-        gate: BridgeGate, platform: String, plugins: [any BridgePlugin], log: Log, deliver: @escaping Deliver
+        gate: BridgeGate, platform: String, plugins: [any BridgePlugin], log: Log, shows: Shows? = nil,
+        deliver: @escaping Deliver
     ) {
         self.gate = gate
         self.platform = platform
         self.plugins = Dictionary(plugins.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.log = log
+        self.shows = shows
         self.deliver = deliver
     }
 
@@ -48,6 +57,7 @@ package actor Bridge: BridgeEvents {
     package func pageLoadStarted(_ id: UInt64) {
         guard id > pageLoad else { return }
         pageLoad = id
+        document = nil
         listeners = []
         running.cancelAll()
     }
@@ -59,7 +69,7 @@ package actor Bridge: BridgeEvents {
             envelope = try BridgeEnvelope(parsing: text)
         } catch {
             log.warning("bridge.malformed", ["code": .string(error.code.rawValue)])
-            return ""
+            return BridgeRejection(error).refusal
         }
         guard case .call(let call) = envelope.message else {
             if case .pageError(let message) = envelope.message {
@@ -75,6 +85,17 @@ package actor Bridge: BridgeEvents {
         if load > pageLoad { pageLoadStarted(load) }
         guard load == pageLoad else {  // guard: bridge-stale-load
             return rejected(call, BridgeRejection(code: "CANCELLED", message: "The page has been left."))
+        }
+        if let shows, document != envelope.source.document {
+            guard await shows(envelope.source.document, load) else {  // guard: bridge-other-window
+                log.warning("bridge.refused", ["window": "another"])
+                return rejected(
+                    call, BridgeRejection(code: "UNAVAILABLE", message: "Only the app's own page may call."))
+            }
+            guard load == pageLoad else {
+                return rejected(call, BridgeRejection(code: "CANCELLED", message: "The page has been left."))
+            }
+            document = envelope.source.document
         }
         guard let plugin = plugins[call.pluginID] else {
             return rejected(call, .unimplemented(call, platform: platform))

@@ -5,10 +5,13 @@ package struct BridgeSource: Sendable, Equatable {
     /// `location.origin`; `null` in a sandboxed frame.
     package let origin: String
     package let isTopFrame: Bool
+    /// The word that the document's isolated world has made for itself; empty where a host's script makes none.
+    package let document: String
 
-    package init(origin: String, isTopFrame: Bool) {
+    package init(origin: String, isTopFrame: Bool, document: String = "") {
         self.origin = origin
         self.isTopFrame = isTopFrame
+        self.document = document
     }
 }
 

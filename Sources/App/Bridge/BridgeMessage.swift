@@ -43,7 +43,7 @@ package struct BridgeEnvelope: Sendable, Equatable {
         guard let origin = value["origin"]?.string, let top = value["top"]?.bool, let body = value["message"] else {
             throw NacreError("bridge.malformed", "The message is not one of the bridge's script.")
         }
-        source = BridgeSource(origin: origin, isTopFrame: top)
+        source = BridgeSource(origin: origin, isTopFrame: top, document: value["document"]?.string ?? "")
         if body["type"]?.string == "js.error" {
             message = .pageError(message: body["error"]?["message"]?.string ?? "unknown")
             return
@@ -119,6 +119,9 @@ package struct BridgeRejection: Error, Sendable, Equatable {
         default: self.init(code: "UNAVAILABLE", message: "The call failed: \(type(of: error)).")
         }
     }
+
+    /// The answer to a message of which nobody can say which call it is; the isolated world knows.
+    package var refusal: String { JSONValue.object(["refused": json]).text }
 
     var json: JSONValue {
         var members: [String: JSONValue] = [

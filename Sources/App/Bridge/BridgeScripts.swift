@@ -18,13 +18,15 @@ package struct BridgePageConfiguration: Sendable {
     package var session: JSONValue
     /// What of the page the system covers (SH-5); null where nobody tells.
     package var surface: JSONValue
+    /// What `nacre.server` says, in apps whose server a person chooses; null in others.
+    package var server: JSONValue
     /// Whether the screen is one to touch; nil asks the web engine.
     package var touch: Bool?
     package var debug: Bool
 
     package init(
         platform: String, origin: String, apiOrigin: String, capabilities: [String], version: JSONValue,
-        session: JSONValue, surface: JSONValue = .null, touch: Bool? = nil, debug: Bool
+        session: JSONValue, surface: JSONValue = .null, server: JSONValue = .null, touch: Bool? = nil, debug: Bool
     ) {
         self.platform = platform
         self.origin = origin
@@ -33,6 +35,7 @@ package struct BridgePageConfiguration: Sendable {
         self.version = version
         self.session = session
         self.surface = surface
+        self.server = server
         self.touch = touch
         self.debug = debug
     }
@@ -56,8 +59,9 @@ package struct BridgeScripts: Sendable {
             "apiOrigin": .string(configuration.apiOrigin), "debug": .bool(configuration.debug),
             "capabilities": .array(configuration.capabilities.map(JSONValue.string)),
             "version": configuration.version, "session": configuration.session,
-            "surface": configuration.surface, "touch": configuration.touch.map(JSONValue.bool) ?? .null,
-            "pluginHeaders": .array(plugins.map(\.header)),
+            "surface": configuration.surface, "server": configuration.server,
+            "touch": configuration.touch.map(JSONValue.bool) ?? .null,
+            "largest": .integer(Int64(BridgeEnvelope.largest)), "pluginHeaders": .array(plugins.map(\.header)),
         ]
         page = Self.fill(PackageResources.bridge_js, with: forPage)
         isolated = Self.fill(

@@ -201,6 +201,8 @@ package final class PageChannel: Sendable {
 
     private func makeListener(_ responder: any HTTPResponder, idle: Duration) -> HTTPListener {
         var settings = ListenerConfiguration(host: "127.0.0.1", port: nil)
+        // The web view writes a body to its end before it reads: an early "too large" is to be read all the same (NB-6).
+        settings.linger = (256 * 1024 * 1024, .seconds(30))  // guard: page-early-refusal
         settings.connections = configuration.limits.connections
         // The client is the page: a paused film may stand still for long, and there is nobody to protect from it.
         settings.idleTime = idle

@@ -38,13 +38,17 @@ package struct NacrePlugin: BridgePlugin {
     static let triggerEvent = "trigger"
 
     package let name = NacrePlugin.pluginName
-    package let methods = ["signIn", "cancelSignIn", "reopenBrowser", "signOut", "validate"].map { BridgeMethod($0) }
+    package let methods = ["signIn", "cancelSignIn", "reopenBrowser", "signOut", "validate", "report"].map {
+        BridgeMethod($0)
+    }
     private let session: SessionActions
     private let surface: PageSurface
+    private let report: @Sendable () async -> String
 
-    package init(session: SessionActions, surface: PageSurface) {
+    package init(session: SessionActions, surface: PageSurface, report: @escaping @Sendable () async -> String) {
         self.session = session
         self.surface = surface
+        self.report = report
     }
 
     package func call(_ method: String, options: JSONValue, call: BridgeCallContext) async throws -> JSONValue {
@@ -57,6 +61,7 @@ package struct NacrePlugin: BridgePlugin {
             try await session.reopenBrowser()
             return .null
         case "signOut": return await session.signOut()
+        case "report": return ["text": .string(await report())]
         default: return await session.validate()
         }
     }

@@ -24,6 +24,8 @@ package struct PluginParts: Sendable {
     package var address: APIAddress
     package var session: SessionActions
     package var webAuth: WebAuthSessionPlugin
+    /// The text of a problem report, redacted.
+    package var report: @Sendable () async -> String
     package var time: any TimeSource
     package var random: any RandomSource
     package var events: any BridgeEvents
@@ -33,7 +35,8 @@ package struct PluginParts: Sendable {
         network: any NetworkMonitor, clipboard: any Clipboard, share: any ShareTarget, files: FileRoots,
         surface: PageSurface, preferences: PreferencesPlugin, transport: any HTTPTransport,
         api: any HTTPTransport, cookies: any CookieHolder, address: APIAddress, session: SessionActions,
-        webAuth: WebAuthSessionPlugin, time: any TimeSource, random: any RandomSource, events: any BridgeEvents
+        webAuth: WebAuthSessionPlugin, report: @escaping @Sendable () async -> String, time: any TimeSource,
+        random: any RandomSource, events: any BridgeEvents
     ) {
         self.app = app
         self.device = device
@@ -51,6 +54,7 @@ package struct PluginParts: Sendable {
         self.address = address
         self.session = session
         self.webAuth = webAuth
+        self.report = report
         self.time = time
         self.random = random
         self.events = events
@@ -71,7 +75,7 @@ package struct StandardPlugins: Sendable {
         all = [
             app, BrowserPlugin(browser: parts.browser, window: parts.window), parts.webAuth, parts.preferences,
             DevicePlugin(facts: parts.device, preferences: parts.preferences, random: parts.random),
-            NacrePlugin(session: parts.session, surface: parts.surface),
+            NacrePlugin(session: parts.session, surface: parts.surface, report: parts.report),
             HTTPPlugin(
                 transport: parts.transport, api: parts.api, cookies: jar, address: parts.address,
                 time: parts.time, random: parts.random),

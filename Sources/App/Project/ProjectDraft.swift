@@ -11,6 +11,8 @@ package struct ProjectDraft: Equatable, Sendable {
     package var origin = ""
     package var bundlePath = ""
     package var api = ""
+    /// Whether a person chooses the server; `api` is then what is proposed, or empty.
+    package var choosesServer = false
     /// The public key of the source system's updates, in PEM.
     package var publicKey: String?
 
@@ -33,7 +35,8 @@ package struct ProjectDraft: Equatable, Sendable {
                     line("origin", origin),
                 ]),
             section("bundle", [line("path", bundlePath)]),
-            section("api", [line("origin", api)]),
+            section(
+                "api", (choosesServer ? ["    \"choose\": true"] : []) + (api.isEmpty ? [] : [line("origin", api)])),
             section("signIn", [line("kind", "handoff")]),
         ]
         if let publicKey { sections.append(section("updates", [line("publicKey", publicKey)])) }

@@ -15,16 +15,18 @@ package struct ProjectInit: Sendable {
     /// - Parameters:
     ///   - folderName: the folder's own name, for want of a better one.
     ///   - api: the backend's origin as asked for; nil to take the environment's.
+    ///   - choosesServer: whether a person chooses the server (`api.choose`); `api` is then what is proposed, if anything.
     ///   - plugins: the names of the plugins that the shell has.
     /// - Throws: `init.*`, `json.malformed`, `usage` for an origin that is none.
     package init(
         _ files: some ProjectFiles, folderName: String, api: String?, environment: [String: String],
-        plugins: Set<String>
+        choosesServer: Bool = false, plugins: Set<String>
     ) throws(NacreError) {
         let source = try ConfigurationSource(files)
         let package = files.json("package.json")
         var mapping = SettingMapping(source, environment: environment)
-        let backend = try Self.backend(api, environment, mapping.candidates)
+        let backend =
+            choosesServer && api == nil ? nil : try Self.backend(api, environment, mapping.candidates)
 
         let built = mapping.bundle(files)
         let survey = BundleSurvey(built, files, plugins: plugins)
@@ -38,12 +40,13 @@ package struct ProjectInit: Sendable {
         let names = ProjectNames(
             folder: folderName, package: package, manifest: manifest, title: survey.title, api: backend)
         draft.bundlePath = built
-        draft.api = backend.description
+        draft.api = backend?.description ?? ""
+        draft.choosesServer = choosesServer
         draft.name = mapping.name(names)
         draft.id = mapping.id(names)
         draft.version = mapping.version(names)
         draft.scheme = mapping.scheme(for: draft.id)
-        draft.origin = mapping.origin(for: backend)
+        draft.origin = mapping.origin(for: choosesServer ? nil : backend)
         draft.publicKey = mapping.publicKey()
         mapping.rest(plugins: plugins)
         notes = source.notes + mapping.notes
@@ -61,7 +64,8 @@ package struct ProjectInit: Sendable {
                 ? "" : " The configuration mentions \(candidates.joined(separator: ", ")): is it one of these?"
             throw NacreError(
                 "init.api",
-                "Say where the app's backend is: nacre init --api https://mail.example.org (or set CAP_API_URL)." + hint
+                "Say where the app's backend is: nacre init --api https://mail.example.org (or set CAP_API_URL); where each person chooses the server: nacre init --choose-server."
+                    + hint
             )
         }
         do throws(NacreError) { return try Origin(text) } catch {

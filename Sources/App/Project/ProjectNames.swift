@@ -9,7 +9,7 @@ struct ProjectNames {
     let package: JSONValue?
     let manifest: JSONValue?
     let title: String?
-    let api: Origin
+    let api: Origin?
 
     /// A name for people, and where it is from.
     var name: (String, from: String) {
@@ -35,7 +35,7 @@ struct ProjectNames {
 
     /// The backend's host the other way round: `org.example.mail` for `mail.example.org`.
     var id: String {
-        if PublicSuffix.registrableDomain(api.host) != nil {
+        if let api, PublicSuffix.registrableDomain(api.host) != nil {
             let parts = api.host.split(separator: ".").reversed().map { Self.part(String($0)) }
             let id = parts.joined(separator: ".")
             if Self.isID(id) { return id }

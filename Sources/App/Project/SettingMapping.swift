@@ -132,16 +132,25 @@ struct SettingMapping {
     }
 
     /// The page's origin: same-site with the backend where it can be (design, "The page channel").
-    mutating func origin(for api: Origin) -> String {
+    ///
+    /// - Parameter api: nil where a person chooses the backend, and no name can be under it.
+    mutating func origin(for api: Origin?) -> String {
         for path in ["server.hostname", "server.androidScheme", "server.iosScheme"] { handled.insert(path) }
-        let under = Origin(scheme: "https", host: "app." + api.host, port: 443)
-        let proposed =
-            PublicSuffix.registrableDomain(api.host) == nil
-            ? Origin(scheme: "https", host: "localhost", port: 443) : under
+        let under = api.flatMap { api in
+            PublicSuffix.registrableDomain(api.host).map { _ in
+                Origin(scheme: "https", host: "app." + api.host, port: 443)
+            }
+        }
+        let proposed = under ?? Origin(scheme: "https", host: "localhost", port: 443)
         let host = source["server.hostname"]?.string
         let old = host.flatMap { try? Origin("https://" + $0) }
-        let secure = Origin(scheme: "https", host: api.host, port: 443)
-        if let host, let old, old == proposed || (old.host != api.host && PublicSuffix.isSameSite(old, secure)) {
+        let isSameSite = api.flatMap { api in
+            old.map { old in
+                let secure = Origin(scheme: "https", host: api.host, port: 443)
+                return old.host != api.host && PublicSuffix.isSameSite(old, secure)
+            }
+        }
+        if let host, let old, old == proposed || isSameSite == true {
             note(.carried, "server.hostname", "app.origin, as https://\(host)")
             return old.description
         }
@@ -149,7 +158,7 @@ struct SettingMapping {
             let reason =
                 old == nil
                 ? (host.string == nil ? Self.unreadable(host) : "is no host name")
-                : old?.host == api.host
+                : old?.host == api?.host
                     ? "is the backend's own host, which the page must not hide" : "is another site than the backend"
             note(.lost, "server.hostname", "\(reason); app.origin is \(proposed)", do: Self.moved)
         }
@@ -165,7 +174,7 @@ struct SettingMapping {
             .look, "app.origin",
             proposed == under
                 ? "\(proposed) is one site with the backend, so that the browser itself tells the page from foreign frames"
-                : "\(proposed), since \(api.host) can have no name under it",
+                : "\(proposed), since \(api?.host ?? "a server that a person chooses") can have no name under it",
             do: "keep it after the first release: the page's storage hangs on it")
         return proposed.description
     }

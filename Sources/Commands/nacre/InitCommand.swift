@@ -7,10 +7,11 @@ import NacreProject
 
 /// `nacre init`: a `nacre.json` from an existing project.
 struct InitCommand {
-    static let usage = "usage: nacre init [--api ORIGIN] [--force] [--print] [FOLDER]"
+    static let usage = "usage: nacre init [--api ORIGIN] [--choose-server] [--force] [--print] [FOLDER]"
 
     private let folder: String
     private let api: String?
+    private let choosesServer: Bool
     private let overwrites: Bool
     private let printsOnly: Bool
     private let environment: [String: String]
@@ -21,6 +22,7 @@ struct InitCommand {
     init(arguments: [String], environment: [String: String]) throws(NacreError) {
         var folders: [String] = []
         var (api, overwrites, printsOnly): (String?, Bool, Bool) = (nil, false, false)
+        var choosesServer = false
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -29,6 +31,7 @@ struct InitCommand {
                     throw NacreError("usage", "--api needs an origin such as https://mail.example.org. \(Self.usage)")
                 }
                 api = value
+            case "--choose-server": choosesServer = true
             case "--force": overwrites = true
             case "--print": printsOnly = true
             case _ where argument.hasPrefix("-"):
@@ -39,6 +42,7 @@ struct InitCommand {
         guard folders.count <= 1 else { throw NacreError("usage", "init takes one folder. \(Self.usage)") }
         folder = URL(fileURLWithPath: folders.first ?? ".").standardizedFileURL.path
         (self.api, self.overwrites, self.printsOnly) = (api, overwrites, printsOnly)
+        self.choosesServer = choosesServer
         self.environment = environment
     }
 
@@ -58,7 +62,7 @@ struct InitCommand {
         }
         let project = try ProjectInit(
             files, folderName: URL(fileURLWithPath: folder).lastPathComponent, api: api, environment: environment,
-            plugins: NacreApplication.pluginNames)
+            choosesServer: choosesServer, plugins: NacreApplication.pluginNames)
         let text = project.draft.text
         // What is written is what `nacre run` reads; cleartext is for development alone, and that is said.
         let isCleartext = project.draft.api.hasPrefix("http://")

@@ -7,8 +7,8 @@ import NacreServer
 /// The commands without a window.
 enum NacreCommand {
     static let usage = """
-        usage: nacre run [--dev-server URL] [--phone] [FOLDER] [LINK…]
-               nacre init [--api ORIGIN] [--force] [--print] [FOLDER]
+        usage: nacre run [--dev-server URL] [--phone] [--choose-server] [FOLDER] [LINK…]
+               nacre init [--api ORIGIN] [--choose-server] [--force] [--print] [FOLDER]
                nacre serve [--config FILE] [--data FOLDER]
                nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
         """

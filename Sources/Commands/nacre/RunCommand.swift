@@ -27,12 +27,14 @@ enum RunCommand {
             }
             let configuration = options.configuration
             let identity = ShellIdentity(applicationID: configuration.id, name: configuration.name)
-            return MainActor.assumeIsolated {
+            let code = MainActor.assumeIsolated {
                 GTKShell.run(identity, links: options.links) { handle in
                     let delegate = try await RunDelegate.start(options, handle: handle)
                     return (try await delegate.shellConfiguration(options), delegate)
                 }
             }
+            guard code == ShellRestart.code else { return code }
+            return NacreCommand.complain(Relaunch.run(["run"] + options.again, options.environment))
         }
 
         /// The Linux system under the app.
@@ -46,10 +48,15 @@ enum RunCommand {
             let own = try options.authorities()
             curl.authoritiesFile = configuration.apiAuthorities
             if configuration.apiAuthorities == nil, let own { curl.authoritiesFile = try both(own, folders) }
-            let proxies = SystemProxyResolver(log: log.labelled("proxy"))
+            let time = SystemTime()
+            // The configuration's own server is reached past any proxy; which one it is, is what it is read for.
+            let automatic = AutomaticProxy(
+                fetch: ProxyScriptFetch.by(CurlTransport(configuration: curl), time: time),
+                host: ProxyScriptProcess(command: ["/proc/self/exe", ProxyScriptServer.command]), time: time)
+            let proxies = SystemProxyResolver(automatic: automatic, time: time, log: log.labelled("proxy"))
             curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
             var secrets: [any SecretStore] = [
-                SecretServiceStore(applicationID: configuration.id, label: configuration.name)
+                SecretServiceStore(applicationID: configuration.secretsID, label: configuration.name)
             ]
             if let passphrase = options.environment["NACRE_PASSPHRASE"], !passphrase.isEmpty {
                 let store = PassphraseFileStore(path: folders.state + "/secrets", random: SystemRandom()) { _ in

@@ -21,14 +21,23 @@
 
         /// Starts the app half for this window.
         static func start(_ options: RunOptions, handle: any ShellHandle) async throws -> RunDelegate {
+            var options = options
+            let seat = try seat(&options, handle)
             let configuration = options.configuration
+            let tail = LogTail(next: StandardErrorSink())
             let log = Log(
-                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info,
-                sink: StandardErrorSink())
-            let folders = try AppFolders(id: configuration.id, environment: options.environment)
-            let platform = try await RunCommand.platform(options, folders, log)
+                label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info, sink: tail)
+            let folders = try AppFolders(
+                id: configuration.id, environment: options.environment, server: configuration.boundServer)
+            var platform = try await RunCommand.platform(options, folders, log)
+            platform.tail = tail
             let window = AppWindow(
                 deliver: { text, load in await handle.dispatch(event: text, pageLoad: load) },
+                shows: { document, load in
+                    // The web view tells of a message no more than that it came from one of its windows' documents.
+                    let shown = try? await handle.evaluate(NacreApplication.documentIdentity, in: .bridge)
+                    return await handle.pageLoad == load && shown == JSONValue.string(document).text
+                },
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
                     minimize: { await handle.minimize() }),
@@ -36,9 +45,19 @@
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
-                window: window)
+                window: window, seat: seat)
             await application.onScripts { pair in await handle.use(Self.scripts(pair)) }
             return RunDelegate(application, folders)
+        }
+
+        /// What a person has chosen, taken into the configuration; nil where there is nothing to choose.
+        private static func seat(_ options: inout RunOptions, _ handle: any ShellHandle) throws -> ServerSeat? {
+            guard options.configuration.choosesServer else { return nil }
+            let folder = try AppFolders.root(id: options.configuration.id, environment: options.environment)
+            var choice = ServerChoice(folder: folder, isDevelopment: options.configuration.isDevelopment)
+            if options.asksForServer { choice.isAsking = true }
+            options.configuration = options.configuration.with(choice)
+            return ServerSeat(folder: folder, choice: choice, restart: { await handle.restart() })
         }
 
         private init(_ application: NacreApplication, _ folders: AppFolders) {
@@ -76,10 +95,13 @@
             }
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
-            result.apiOrigin = configuration.visibleAPI.description
+            result.apiOrigin = configuration.needsServer ? nil : configuration.visibleAPI.description
+            result.changesServer = configuration.boundServer != nil
             if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
                 result.printFolder = folder
             }
+            // A camera and a microphone that the engine plays by itself, for tests of what a page may record (SH-7).
+            result.mockDevices = configuration.isDevelopment && options.environment["NACRE_MOCK_CAPTURE"] == "1"
             return result
         }
 
@@ -129,7 +151,14 @@
             await application.downloads.attachment(at: url).map { RunDownload(download: $0.download, first: $0.first) }
         }
 
+        func changeServer() { Task { [application] in await application.changeServer() } }
+
         func makeDownloadFolder() throws -> String { try application.downloads.makeFolder() }
+
+        func problemReport() async -> (any ShellDownload)? {
+            guard let folder = try? application.downloads.makeFolder() else { return nil }
+            return RunReport(text: await application.problemReport(), folder: folder)
+        }
 
         // The page channel's own answers come from this process, so that a new load is worth a try at any time.
         func canRetry(_ page: ShellPage) async -> Bool { true }
@@ -167,6 +196,25 @@
             _ = first.take()
             await download.discard()
         }
+    }
+
+    /// A problem report, saved as a download is: where the person says.
+    private struct RunReport: ShellDownload {
+        let text: String
+        let folder: String
+        private var path: String { folder + "/problem-report.txt" }
+
+        init(text: String, folder: String) {
+            self.text = text
+            self.folder = folder
+        }
+
+        func run(_ progress: @escaping @Sendable (ShellDownloadProgress) async -> Void) async throws -> String {
+            try PrivateFile.replace(path, Array(text.utf8))
+            return path
+        }
+
+        func discard() async { try? PrivateFile.remove(path) }
     }
 
     /// Hands its answer out once.

@@ -8,13 +8,18 @@ import NacrePlugins
 /// What `nacre run` was asked for.
 struct RunOptions {
     static let usage =
-        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--page-channel KIND] [FOLDER] [LINK…]"
+        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--page-channel KIND] [--choose-server] [FOLDER] "
+        + "[LINK…]"
 
     /// The folder of `nacre.json`, absolute.
     let folder: String
     let links: [String]
     let isPhone: Bool
-    let configuration: AppConfiguration
+    var configuration: AppConfiguration
+    /// The same call for a start of the app anew: what was for this one start is gone.
+    let again: [String]
+    /// `--choose-server`: ask for the server again (`api.choose`).
+    let asksForServer: Bool
     /// `--profile` or `NACRE_PROFILE`: a device played by a script (SH-5, SH-9), in development only.
     let profile: DeviceProfile?
     /// `--page-channel` or `NACRE_PAGE_CHANNEL`: `patched` tries the channel of systems whose web view takes no proxy, in
@@ -30,6 +35,8 @@ struct RunOptions {
         var folders: [String] = []
         var links: [String] = []
         var isPhone = false
+        var asksForServer = false
+        var again: [String] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -39,7 +46,10 @@ struct RunOptions {
                         "usage", "--dev-server needs an address such as http://localhost:5173. \(Self.usage)")
                 }
                 environment["MOBILE_DEV_SERVER_URL"] = value
-            case "--phone": isPhone = true
+            case "--phone":
+                isPhone = true
+                again.append(argument)
+            case "--choose-server": asksForServer = true
             case "--profile":
                 guard let value = rest.popFirst() else {
                     throw NacreError("usage", "--profile needs the file of a device profile. \(Self.usage)")
@@ -59,6 +69,8 @@ struct RunOptions {
             }
         }
         guard folders.count <= 1 else { throw NacreError("usage", "run takes one folder. \(Self.usage)") }
+        self.again = again + folders
+        self.asksForServer = asksForServer
         folder = URL(fileURLWithPath: folders.first ?? ".").standardizedFileURL.path
         self.links = links
         self.isPhone = isPhone
@@ -72,6 +84,9 @@ struct RunOptions {
         configuration = try AppConfiguration(
             parsing: String(decoding: content, as: UTF8.self), file: file, environment: environment,
             isDevelopment: (environment["NACRE_ENV"] ?? "development") == "development")
+        guard !asksForServer || configuration.choosesServer else {
+            throw NacreError("usage", "--choose-server: \(file) does not let a person choose (\"api.choose\").")
+        }
         profile = try Self.profile(environment["NACRE_PROFILE"] ?? "", isDevelopment: configuration.isDevelopment)
         pageChannel = try Self.pageChannel(
             environment["NACRE_PAGE_CHANNEL"] ?? "", isDevelopment: configuration.isDevelopment)

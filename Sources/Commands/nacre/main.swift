@@ -3,6 +3,9 @@
 import Dispatch
 import Foundation
 
+#if GTKShell
+    import NacreGTKShell
+#endif
 #if os(Linux)
     import NacreLinux
 #endif
@@ -19,5 +22,8 @@ let environment = ProcessInfo.processInfo.environment
 if arguments.first == "run" {
     exit(RunCommand.main(Array(arguments.dropFirst()), environment))
 }
+#if GTKShell
+    if arguments == [ProxyScriptServer.command] { exit(ProxyScriptServer.run()) }
+#endif
 Task { exit(await NacreCommand.main(arguments, environment)) }
 dispatchMain()

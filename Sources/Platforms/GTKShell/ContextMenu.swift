@@ -43,6 +43,17 @@
             }
         }
 
+        /// One more entry at the end, which does this when it is chosen.
+        static func append(_ label: String, to menu: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+            let action = g_simple_action_new("nacre-entry", nil)!
+            Signals.connectActivate(UnsafeMutableRawPointer(action), body)
+            if webkit_context_menu_get_n_items(menu) > 0 {
+                webkit_context_menu_append(menu, webkit_context_menu_item_new_separator())
+            }
+            webkit_context_menu_append(menu, webkit_context_menu_item_new_from_gaction(action, label, nil))
+            g_object_unref(UnsafeMutableRawPointer(action))
+        }
+
         private static func items(of menu: OpaquePointer) -> [OpaquePointer] {
             var found: [OpaquePointer] = []
             var next = webkit_context_menu_get_items(menu)

@@ -24,21 +24,32 @@
         private var started = false
         private var waitingLinks: [String] = []
         private var closing = false
+        private var restarting = false
         private var closeRound = 0
         private var failure: Int32 = 0
 
-        /// Runs the app until its window is closed and returns the process's exit code.
+        /// Runs the app until its window is closed and returns the process's exit code, or `ShellRestart.code`.
         ///
         /// A second start of a running app (SH-6) hands its links over, raises the window there and returns 0 without
         /// calling `prepare`; so nothing of the app may be opened before.
         /// - Parameter prepare: starts the app half. What it throws is shown in a dialog and ends the run with 1.
         package static func run(_ identity: ShellIdentity, links: [String], prepare: @escaping Prepare) -> Int32 {
+            GLibDefaults.make()
             MainQueueSource.install()
+            makeDefaults()
             g_set_prgname(identity.applicationID)
             g_set_application_name(identity.name)
             let shell = GTKShell(identity, prepare)
             if let code = shell.handOver(links) { return code }
             return shell.loop(links)
+        }
+
+        /// Makes GIO's defaults while there is one thread only. GIO makes them under one lock and takes that of class
+        /// initialisation inside; WebKit, whose inspector connects while a class of its own is initialised, takes them the
+        /// other way round. A window beside a thread that asked for the network's state then stood still for ever.
+        private static func makeDefaults() {
+            _ = g_proxy_resolver_get_default()
+            _ = g_network_monitor_get_default()
         }
 
         /// The version of WebKitGTK that runs, such as `2.50.6`.
@@ -87,7 +98,12 @@
             var arguments: [UnsafeMutablePointer<CChar>?] = ([identity.applicationID] + links).map { g_strdup($0) }
             let code = g_application_run(base, gint(arguments.count), &arguments)
             arguments.forEach { g_free($0) }
-            return failure == 0 ? code : failure
+            // The next start is to find the name of this one free.
+            if restarting, let bus = g_application_get_dbus_connection(base) {
+                g_dbus_connection_close_sync(bus, nil, nil)
+                return ShellRestart.code
+            }
+            return restarting ? ShellRestart.code : failure == 0 ? code : failure
         }
 
         /// First activation starts the app; each later one raises its window.
@@ -164,7 +180,7 @@
         }
 
         private func comeBack() {
-            guard closing, let window else { return }
+            guard closing, !restarting, let window else { return }
             closing = false
             window.page.load(window.page.configuration.startURL)
         }
@@ -199,6 +215,10 @@
                 width: Int32(clamping: width), height: Int32(clamping: height), keyboard: Int32(clamping: keyboard))
         }
         package func close() { if let window { gtk_window_close(window.window) } }
+        package func restart() {
+            restarting = true
+            finish()
+        }
         package func show(_ page: ShellPage) { window?.page.show(page) }
         package func setTitle(_ title: String) { if let window { gtk_window_set_title(window.window, title) } }
         package func clearWebsiteData() async { await window?.page.clearWebsiteData() }

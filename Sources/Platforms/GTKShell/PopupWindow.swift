@@ -5,7 +5,8 @@
     import CWebKitGTK
 
     /// A window that the page has opened (NB-11): it lives in the page's process and closes with the page that opened it or
-    /// by itself. WebKit gives it the scripts of the page that opened it, for documents of the app's own origin only.
+    /// by itself. WebKit gives it the scripts of the page that opened it; they keep still there, and the bridge does not hear
+    /// it (docs/decisions/0006-windows-without-bridge.md).
     @MainActor
     final class PopupWindow {
         let view: UnsafeMutablePointer<WebKitWebView>
@@ -23,6 +24,7 @@
             self.page = page
             rule = PopupRule(page: page.rule)
             view = nacre_related_view_new(page.view, webkit_user_content_manager_new())
+            webkit_web_view_set_settings(view, webkit_web_view_get_settings(page.view))
             window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
             gtk_window_set_title(window, page.appName)
             gtk_window_set_transient_for(window, parent)
@@ -57,6 +59,11 @@
             Signals.connectCreate(raw) { [weak self] action in self?.page.openWindow(action) }
             Signals.connectRequest(raw, "permission-request") { request in
                 webkit_permission_request_deny(OpaquePointer(request))
+                return true
+            }
+            Signals.connectRequest(raw, "run-file-chooser") { [weak self] request in
+                guard let self else { return false }
+                page.chooser.choose(for: OpaquePointer(request), over: view)
                 return true
             }
             let developer = page.configuration.developer

@@ -85,6 +85,8 @@ package struct ShellConfiguration: Sendable {
     package var colorScheme: ShellColorScheme = .system
     /// The API's origin as the page sees it: what a person opens there is looked at for a file to save (NB-5).
     package var apiOrigin: String?
+    /// Whether the menu of the right button offers another server (`api.choose`).
+    package var changesServer = false
     /// For tests: what is printed goes here as PDF files, and nobody is asked.
     package var printFolder: String?
     /// For tests: a camera and a microphone that only seem to be there.
@@ -137,15 +139,21 @@ package protocol ShellDelegate: AnyObject, Sendable {
     func download(_ url: String, suggestedName: String?) -> (any ShellDownload)?
     /// A person wants to go to an address that is not the app's: the file that stands there to be saved, if one does.
     func attachment(at url: String) async -> (any ShellDownload)?
+    /// What a person hands to somebody who is to help, to be saved as a download is.
+    func problemReport() async -> (any ShellDownload)?
     /// A new, private folder for a file that WebKit writes by itself, a `blob:` say.
     func makeDownloadFolder() throws -> String
+    /// A person wants another server (`ShellConfiguration.changesServer`).
+    func changeServer()
     /// Asked every two seconds while a page with a retry button is shown: true loads the app again.
     func canRetry(_ page: ShellPage) async -> Bool
 }
 
 extension ShellDelegate {
+    package func changeServer() {}
     package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
     package func attachment(at url: String) async -> (any ShellDownload)? { nil }
+    package func problemReport() async -> (any ShellDownload)? { nil }
     package func makeDownloadFolder() throws -> String { throw ShellNoDownloads() }
 }
 
@@ -180,6 +188,12 @@ package enum ShellCrash: String, Sendable {
     case crashed, outOfMemory = "out of memory", terminated
 }
 
+/// How `GTKShell.run` tells that the app is to be started again.
+package enum ShellRestart {
+    /// No exit status of a process.
+    package static let code: Int32 = 256
+}
+
 /// What the app half may ask of the shell.
 @MainActor
 package protocol ShellHandle: AnyObject, Sendable {
@@ -202,6 +216,8 @@ package protocol ShellHandle: AnyObject, Sendable {
     func layout(width: Int, height: Int, keyboard: Int)
     /// Closes the window and ends the process, gracefully.
     func close()
+    /// Closes the window gracefully and ends the main loop with `ShellRestart.code`: the app starts anew.
+    func restart()
     /// Shows a page of the shell's own instead of the app.
     func show(_ page: ShellPage)
     func setTitle(_ title: String)

@@ -21,6 +21,14 @@
             attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
+        /// `void (*)(GSimpleAction *, GVariant *parameter, gpointer data)`: `activate`
+        static func connectActivate(_ object: Pointer, _ body: @escaping @MainActor () -> Void) {
+            let handler: @convention(c) (Pointer, Pointer?, Pointer) -> Void = { _, _, data in
+                Box<@MainActor () -> Void>.main(data) { $0() }
+            }
+            attach(object, "activate", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
         /// `void (*)(Instance *, GParamSpec *, gpointer data)`, for `notify::…`
         static func connectNotify(_ object: Pointer, _ property: String, _ body: @escaping @MainActor () -> Void) {
             let handler: @convention(c) (Pointer, Pointer, Pointer) -> Void = { _, _, data in
@@ -155,6 +163,28 @@
                 Box<@MainActor () -> Void>.main(data) { $0() }
             }
             attach(object, "pressed", unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `GdkDragAction (*)(GtkDropTarget *, double x, double y, gpointer data)`: `enter`, `motion`
+        static func connectPlace(
+            _ object: Pointer, _ name: String, _ body: @escaping @MainActor (_ x: Double, _ y: Double) -> GdkDragAction
+        ) {
+            let handler: @convention(c) (Pointer, Double, Double, Pointer) -> GdkDragAction = { _, x, y, data in
+                Box<@MainActor (Double, Double) -> GdkDragAction>.main(data) { $0(x, y) }
+            }
+            attach(object, name, unsafeBitCast(handler, to: GCallback.self), Box(body))
+        }
+
+        /// `gboolean (*)(GtkDropTarget *, const GValue *, double x, double y, gpointer data)`: `drop`
+        static func connectDrop(
+            _ object: Pointer, _ body: @escaping @MainActor (_ value: Pointer, _ x: Double, _ y: Double) -> Bool
+        ) {
+            let handler: @convention(c) (Pointer, Pointer, Double, Double, Pointer) -> gboolean = {
+                _, value, x, y, data in
+                nonisolated(unsafe) let value = value
+                return Box<@MainActor (Pointer, Double, Double) -> Bool>.main(data) { $0(value, x, y) ? 1 : 0 }
+            }
+            attach(object, "drop", unsafeBitCast(handler, to: GCallback.self), Box(body))
         }
 
         /// `void (*)(WebKitNetworkSession *, GObject *, gpointer data)`, and others that are told of one object

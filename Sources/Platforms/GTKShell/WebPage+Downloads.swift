@@ -32,14 +32,6 @@
             savesByWebKit(download, folder)
         }
 
-        /// WebKit shows the chooser of a file input (NB-14), but leaves the filter of `accept` without a name, and the file
-        /// chooser portal then gets none.
-        func nameFilter(of request: OpaquePointer) {
-            guard let filter = webkit_file_chooser_request_get_mime_types_filter(request) else { return }
-            let french = configuration.language.resolvedHere == .french
-            gtk_file_filter_set_name(filter, french ? "Fichiers acceptés" : "Accepted files")
-        }
-
         /// Into a folder, for tests of what a page prints.
         func printToFile(_ operation: OpaquePointer) -> Bool {
             guard let folder = configuration.printFolder else { return false }

@@ -16,6 +16,8 @@
         let appName: String
         unowned let delegate: any ShellDelegate
         let proxyGuard: ProxyGuard
+        let chooser: FileChooser
+        private(set) var drops: FileDrop?
 
         /// Counts committed top-frame documents of the app.
         var lastLoad: UInt64 = 0
@@ -54,12 +56,14 @@
             self.appName = appName
             self.delegate = delegate
             rule = NavigationRule(origin: configuration.origin)
+            chooser = FileChooser(wording: ChooserWording(french: configuration.language.resolvedHere == .french))
             wantedURL = configuration.startURL
             session = Self.makeSession(configuration)
             proxyGuard = try ProxyGuard(proxy: configuration.proxy, session: session)
             content = Self.makeContent(configuration)
             view = nacre_web_view_new(Self.makeContext(), session, content, Self.makeSettings(configuration))
             connect(content: UnsafeMutableRawPointer(content))
+            drops = FileDrop(on: self)
         }
 
         /// Opens the first page, once the top frame is tied to the app's origin.
@@ -165,11 +169,28 @@
                 return true
             }
             Signals.connectContextMenu(raw) { [unowned self] menu in
-                ContextMenu.trim(menu, developer: configuration.developer)
+                _ = ContextMenu.trim(menu, developer: configuration.developer)
+                let french = configuration.language.resolvedHere == .french
+                if configuration.changesServer {
+                    ContextMenu.append(french ? "Changer de serveur…" : "Change server…", to: menu) { [weak self] in
+                        self?.delegate.changeServer()
+                    }
+                }
+                ContextMenu.append(
+                    french ? "Enregistrer un rapport d’incident…" : "Save a problem report…", to: menu
+                ) { [weak self] in
+                    Task { if let report = await self?.delegate.problemReport() { self?.saves?(report) } }
+                }
+                return false
             }
             Signals.connectRequest(raw, "run-file-chooser") { [unowned self] request in
-                nameFilter(of: OpaquePointer(request))
-                return false
+                let dropped = drops?.take() ?? []
+                if dropped.isEmpty {
+                    chooser.choose(for: OpaquePointer(request), over: view)
+                } else {
+                    FileChooser.give(dropped, to: OpaquePointer(request))
+                }
+                return true
             }
             if configuration.printFolder != nil {
                 Signals.connectRequest(raw, "print") { [unowned self] operation in

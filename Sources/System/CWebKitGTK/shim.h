@@ -89,9 +89,72 @@ static inline GtkNativeDialog *nacre_save_dialog_new(
     return GTK_NATIVE_DIALOG(native);
 }
 
+/// The desktop's own dialog to open files; NULL stands for a window that is not on the screen.
+static inline GtkNativeDialog *nacre_open_dialog_new(
+    GtkWidget *widget, const char *title, gboolean multiple, const char *accept, const char *cancel) {
+    GtkRoot *root = gtk_widget_get_root(widget);
+    GtkFileChooserNative *native = gtk_file_chooser_native_new(
+        title, GTK_IS_WINDOW(root) ? GTK_WINDOW(root) : NULL, GTK_FILE_CHOOSER_ACTION_OPEN, accept, cancel);
+    gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(native), TRUE);
+    gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(native), multiple);
+    return GTK_NATIVE_DIALOG(native);
+}
+
+/// One kind of file to choose from: by media types, or, with NULL, every file.
+static inline void nacre_add_filter(GtkNativeDialog *dialog, const char *name, const char *const *types) {
+    GtkFileFilter *filter = gtk_file_filter_new();
+    gtk_file_filter_set_name(filter, name);
+    if (types == NULL) gtk_file_filter_add_pattern(filter, "*");
+    for (; types != NULL && *types != NULL; types++) gtk_file_filter_add_mime_type(filter, *types);
+    gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(dialog), filter);
+    g_object_unref(filter);
+}
+
+/// The files that were chosen: a list model of GFile, a new reference.
+static inline GListModel *nacre_chosen_files(GtkNativeDialog *dialog) {
+    return gtk_file_chooser_get_files(GTK_FILE_CHOOSER(dialog));
+}
+
 /// The file that was chosen, a new reference, or NULL.
 static inline GFile *nacre_chosen_file(GtkNativeDialog *dialog) {
     return gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+}
+
+/// Takes lists of files that are dragged in.
+static inline GtkEventController *nacre_file_drop_target_new(void) {
+    return GTK_EVENT_CONTROLLER(gtk_drop_target_new(GDK_TYPE_FILE_LIST, GDK_ACTION_COPY));
+}
+
+/// Lets the widget's other drop targets hear of drags, or not.
+static inline void nacre_let_other_drops(GtkWidget *widget, gboolean heard) {
+    GListModel *controllers = gtk_widget_observe_controllers(widget);
+    for (guint i = 0; i < g_list_model_get_n_items(controllers); i++) {
+        GtkEventController *controller = g_list_model_get_item(controllers, i);
+        if (GTK_IS_DROP_TARGET_ASYNC(controller))
+            gtk_event_controller_set_propagation_phase(controller, heard ? GTK_PHASE_BUBBLE : GTK_PHASE_NONE);
+        g_object_unref(controller);
+    }
+    g_object_unref(controllers);
+}
+
+/// Whether the drag was begun in this process.
+static inline gboolean nacre_drop_is_local(gpointer drop) { return gdk_drop_get_drag(GDK_DROP(drop)) != NULL; }
+
+/// Whether what is dragged are files, as a file manager offers them, and not a link out of a browser.
+static inline gboolean nacre_drop_has_files(gpointer drop) {
+    GdkContentFormats *formats = gdk_drop_get_formats(GDK_DROP(drop));
+    const char *links[] = {"text/x-moz-url", "_NETSCAPE_URL", "text/html"};
+    for (gsize i = 0; i < G_N_ELEMENTS(links); i++)
+        if (gdk_content_formats_contain_mime_type(formats, links[i])) return FALSE;
+    return gdk_content_formats_contain_gtype(formats, GDK_TYPE_FILE_LIST) ||
+           gdk_content_formats_contain_mime_type(formats, "text/uri-list") ||
+           gdk_content_formats_contain_mime_type(formats, "application/vnd.portal.filetransfer");
+}
+
+/// The files of a drop's value; the list is the caller's, the files are not.
+static inline GSList *nacre_dropped_files(gconstpointer value) {
+    const GValue *list = (const GValue *)value;
+    return G_VALUE_HOLDS(list, GDK_TYPE_FILE_LIST) ? gdk_file_list_get_files(g_value_get_boxed(list)) : NULL;
 }
 
 /// Prints to a PDF file without asking, for tests of what is printed.

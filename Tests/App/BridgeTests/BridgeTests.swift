@@ -2,6 +2,7 @@
 
 import NacreBridge
 import NacreCore
+import Synchronization
 import Testing
 
 @Suite struct BridgeCallTests {
@@ -61,9 +62,20 @@ import Testing
     func nothing() async { #expect(await Harness().send("tell", id: "-1") == .null) }
 
     @Test(
-        "A malformed message is dropped",
+        "A malformed message is refused, so that its call settles where it was made",
         arguments: ["", "{}", "[1]", #"{"origin":"https://localhost","top":true,"message":{"callbackId":1}}"#])
-    func malformed(text: String) async { #expect(await Harness().bridge.receive(text, pageLoad: 1) == "") }
+    func malformed(text: String) async throws {
+        let answer = try JSONParser.parse(await Harness().bridge.receive(text, pageLoad: 1))
+        #expect(answer["refused"]?["code"]?.string?.isEmpty == false)
+        #expect(answer["refused"]?["message"]?.string?.isEmpty == false)
+    }
+
+    @Test("A message beyond the limit is refused by the name of that")
+    func refusedAsTooLarge() async throws {
+        let text = String(repeating: " ", count: 16 * 1024 * 1024 + 1)
+        let answer = try JSONParser.parse(await Harness().bridge.receive(text, pageLoad: 1))
+        #expect(answer["refused"]?["code"] == "bridge.too_large")
+    }
 
     @Test("A message beyond 16 MB is refused before it is read")
     func tooLarge() {
@@ -96,6 +108,54 @@ import Testing
     func row(origin: String, top: Bool, admitted: Bool) async {
         let result = await Harness().send("say", origin: origin, top: top)
         #expect((result["success"] == true) == admitted)
+    }
+}
+
+@Suite("NB-10: windows that the page has opened") struct BridgeWindowTests {
+    /// A window that shows one document, and counts how often it was asked.
+    final class Window: Sendable {
+        private let state = Mutex((document: "d1", asked: 0))
+        var asked: Int { state.withLock { $0.asked } }
+        func show(_ document: String) { state.withLock { $0.document = document } }
+        func shows(_ document: String) -> Bool {
+            state.withLock { state in
+                state.asked += 1
+                return state.document == document
+            }
+        }
+    }
+
+    @Test("The document of the app's own window may call, another window's may not, whatever origin it has")
+    func otherWindow() async {
+        let window = Window()
+        let harness = Harness { document, _ in window.shows(document) }
+        #expect(await harness.send("say")["success"] == true)
+        let refused = await harness.send("say", document: "d2")
+        #expect(refused["success"] == false && refused["error"]?["code"] == "UNAVAILABLE")
+        #expect(await harness.send("say", document: "")["success"] == false)
+        #expect(await harness.send("say")["success"] == true)
+    }
+
+    @Test("A recognised document is not asked for again, and the next load brings its own")
+    func onceALoad() async {
+        let window = Window()
+        let harness = Harness { document, _ in window.shows(document) }
+        for _ in 0..<3 { _ = await harness.send("say") }
+        #expect(window.asked == 1)
+        window.show("d9")
+        #expect(await harness.send("say", load: 2)["success"] == false)
+        #expect(await harness.send("say", load: 2, document: "d9")["success"] == true)
+    }
+
+    @Test("A call whose page goes while its window is asked ends as cancelled")
+    func leftMeanwhile() async {
+        let bridge = Mutex<Bridge?>(nil)
+        let harness = Harness { _, _ in
+            await bridge.withLock { $0 }?.pageLoadStarted(2)
+            return true
+        }
+        bridge.withLock { $0 = harness.bridge }
+        #expect(await harness.send("say")["error"]?["code"] == "CANCELLED")
     }
 }
 
@@ -150,6 +210,18 @@ import Testing
         await harness.bridge.emit("Echo", "kept", ["value": 1])
         _ = await harness.send("addListener", ["eventName": "kept"], id: "6")
         #expect(await harness.page.received(1).map { $0["callbackId"] } == ["6"])
+    }
+
+    @Test("removeAllListeners ends listeners only, as in Capacitor 8: what is retained waits for the next one")
+    func retainedThroughRemoval() async {
+        let harness = Harness()
+        await harness.bridge.emit("Echo", "kept", ["value": 1])
+        #expect(await harness.send("removeAllListeners")["success"] == true)
+        _ = await harness.send("addListener", ["eventName": "kept"], id: "5")
+        #expect(await harness.page.received(1).map { $0["data"]?["value"] } == [1])
+        #expect(await harness.send("removeAllListeners")["success"] == true)
+        await harness.bridge.emit("Echo", "kept", ["value": 2])
+        #expect(await harness.bridge.takeRetained("Echo", "kept")?["value"] == 2)
     }
 
     @Test("A new page load drops the listeners of the old one")

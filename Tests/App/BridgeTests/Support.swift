@@ -60,22 +60,25 @@ struct Harness {
     let page = Page()
     let bridge: Bridge
 
-    init() {
+    init(shows: Bridge.Shows? = nil) {
         let page = page
         bridge = Bridge(
-            gate: BridgeGate(origin: "https://localhost"), platform: "linux", plugins: [EchoPlugin()], log: .none
+            gate: BridgeGate(origin: "https://localhost"), platform: "linux", plugins: [EchoPlugin()], log: .none,
+            shows: shows
         ) { page.take($0, $1) }
     }
 
     func send(
         _ method: String, _ options: JSONValue = [:], id: String = "1", plugin: String = "Echo", load: UInt64 = 1,
-        origin: String = "https://localhost", top: Bool = true
+        origin: String = "https://localhost", top: Bool = true, document: String = "d1"
     ) async -> JSONValue {
         let message: JSONValue = [
             "type": "message", "callbackId": .string(id), "pluginId": .string(plugin), "methodName": .string(method),
             "options": options,
         ]
-        let envelope: JSONValue = ["origin": .string(origin), "top": .bool(top), "message": message]
+        let envelope: JSONValue = [
+            "origin": .string(origin), "top": .bool(top), "document": .string(document), "message": message,
+        ]
         let answer = await bridge.receive(envelope.text, pageLoad: load)
         return answer.isEmpty ? .null : (try? JSONParser.parse(answer)) ?? .string(answer)
     }

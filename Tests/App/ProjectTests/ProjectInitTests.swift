@@ -2,6 +2,7 @@
 
 import NacreApp
 import NacreCore
+import NacreHTTP
 import NacreProject
 import Testing
 
@@ -184,6 +185,25 @@ struct ProjectInitTests {
             ["capacitor.config.ts": "export default { appId: '\(id)' }"],
             environment: set.map { ["MOBILE_AUTH_SCHEME": $0] } ?? [:])
         #expect(made.draft.scheme == scheme && made.draft.id == id)
+    }
+
+    @Test(
+        "Where a person chooses the server none is needed, one is proposed, and the page stays at https://localhost",
+        arguments: [nil, "https://demo.example.org"] as [String?])
+    func chosen(_ api: String?) throws {
+        let files = [
+            "capacitor.config.json": #"{"server": {"hostname": "app.example.org"}}"#, "dist/index.html": Self.page,
+            "dist/assets/main.js": "",
+        ]
+        let made = try ProjectInit(
+            MemoryFiles(files), folderName: "mail", api: api, environment: [:], choosesServer: true,
+            plugins: Self.plugins)
+        let read = try AppConfiguration(parsing: made.draft.text, environment: [:], isDevelopment: false)
+        #expect(read.choosesServer && read.proposedServer?.description == api && read.needsServer == (api == nil))
+        #expect(made.draft.origin == "https://localhost")
+        #expect(made.draft.id == (api == nil ? "local.mymail" : "org.example.demo"))
+        #expect(note(made, "server.hostname")?.kind == .lost)
+        #expect(note(made, "app.origin")?.reason.contains("a person chooses") == true)
     }
 
     @Test("Without a backend the person is asked for it; the configuration's hosts are offered")

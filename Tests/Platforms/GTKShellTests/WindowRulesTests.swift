@@ -62,6 +62,27 @@
         }
     }
 
+    @Suite("NB-14: the chooser of a file input")
+    struct ChooserTests {
+        @Test("Accepted types are named and preset, and every file stays in reach; without types there is no choice")
+        func filters() {
+            let filters = ChooserWording(french: false).filters(types: ["image/png", "text/plain"])
+            #expect(filters.map(\.name) == ["Accepted files", "All files"])
+            #expect(filters.first?.types == ["image/png", "text/plain"] && filters.last?.types == nil)
+            #expect(ChooserWording(french: false).filters(types: []).isEmpty)
+        }
+
+        @Test("It says one file or several, in both languages")
+        func words() {
+            let titles = [false, true].flatMap { french in
+                [false, true].map { ChooserWording(french: french).title(multiple: $0) }
+            }
+            #expect(Set(titles).count == 4)
+            #expect(
+                ChooserWording(french: true).filters(types: ["a/b"]).map(\.name).allSatisfy { $0.contains("ichiers") })
+        }
+    }
+
     @Suite("The window's small things")
     struct WindowThingsTests {
         @Test("The menu keeps what works in one window without an address bar")

@@ -10,7 +10,8 @@
 (() => {
   "use strict";
   const configuration = /*nacre:configuration*/ null;
-  if (!configuration || window.top !== window) return;
+  // Nothing of it in a window that the page has opened: that is a page of the web, as in a browser.
+  if (!configuration || window.top !== window || window.opener) return;
 
   const { platform, pluginHeaders } = configuration;
   const send = document.dispatchEvent.bind(document);
@@ -27,6 +28,11 @@
 
   const post = (message) => {
     const text = stringify(message);
+    // Here rather than in the app: so much text would have to be copied to it first.
+    if (text.length > configuration.largest) {
+      const limit = `${configuration.largest >> 20} MB`;
+      throw new CapacitorException(`The message is larger than ${limit}; send bulk data with fetch.`, "bridge.too_large");
+    }
     if (connected) send(new Event(channel + "-out", { detail: text }));
     else waiting.push(text);
   };
@@ -75,7 +81,7 @@
     try {
       post({ type: "message", callbackId, pluginId, methodName, options: options ?? {} });
     } catch (error) {
-      // Options that JSON cannot carry: the call settles all the same.
+      // Options that JSON or the bridge cannot carry: the call settles all the same.
       pending.delete(callbackId);
       if (stored?.reject) stored.reject(error);
       else throw error;
@@ -139,8 +145,8 @@
 
   const handleError = (error) => {
     const report = {
-      message: String(error?.message ?? error),
-      errorObject: String(error?.stack ?? ""),
+      message: String(error?.message ?? error).slice(0, 4000),
+      errorObject: String(error?.stack ?? "").slice(0, 16000),
       url: location.pathname, // never the query: it may hold what must not be logged
     };
     post({ type: "js.error", error: report });
@@ -318,6 +324,15 @@
     if (!error) triggerEvent(event.name, event.target, event.data);
   });
 
+  // Only in apps whose server a person chooses: whoever changes it asks the person, and the app starts anew.
+  const server = configuration.server && Object.freeze({
+    ...configuration.server,
+    change: () => nativePromise("NacreServer", "change"),
+    // For the page that asks.
+    choose: (address) => nativePromise("NacreServer", "choose", { address }),
+    keep: () => nativePromise("NacreServer", "keep"),
+  });
+
   const capabilities = new Set(configuration.capabilities);
   const nacre = Object.freeze({
     platform,
@@ -325,6 +340,9 @@
     can: (name) => capabilities.has(name),
     version: freeze(configuration.version),
     session,
+    ...(server && { server }),
+    /** The text of a problem report for a person to read and to send: versions, last faults, last lines of the log. */
+    report: async () => (await nativePromise("Nacre", "report")).text,
   });
   Object.defineProperty(window, "nacre", { value: nacre, enumerable: true });
 })();

@@ -5,31 +5,34 @@
 (() => {
   "use strict";
   const configuration = /*nacre:configuration*/ null;
-  if (!configuration || window.top !== window) return;
+  // A window that the page has opened has no bridge: the bridge is bound to the page of the app's own window.
+  if (!configuration || window.top !== window || window.opener) return;
 
   const handler = window.webkit.messageHandlers[configuration.handler];
+  // Says which document speaks; the app asks its own window for the same word, since WebKit gives these scripts to
+  // windows without an opener too, and does not tell from which window a message comes.
+  const identity = crypto.randomUUID();
   let channel = null;
 
   const deliver = (text) => document.dispatchEvent(new CustomEvent(channel + "-in", { detail: text }));
 
   /** A call the app does not take at all still settles. */
-  const refuse = (text, error) => {
+  const refuse = (text, { code = "UNAVAILABLE", message }) => {
     const { callbackId, pluginId, methodName } = JSON.parse(text);
-    const message = String(error?.message ?? error);
     deliver(
-      JSON.stringify({
-        callbackId, pluginId, methodName, save: false, success: false, error: { message, code: "UNAVAILABLE" },
-      }),
+      JSON.stringify({ callbackId, pluginId, methodName, save: false, success: false, error: { message, code } }),
     );
   };
 
   const forward = async (text) => {
-    const envelope = `{"origin":${JSON.stringify(location.origin)},"top":${window.top === window},"message":${text}}`;
+    const envelope =
+      `{"origin":${JSON.stringify(location.origin)},"top":${window.top === window},"document":"${identity}","message":${text}}`;
     try {
       const answer = await handler.postMessage(envelope);
-      if (answer) deliver(answer);
+      if (answer?.startsWith('{"refused":')) refuse(text, JSON.parse(answer).refused);
+      else if (answer) deliver(answer);
     } catch (error) {
-      refuse(text, error);
+      refuse(text, { message: String(error?.message ?? error) });
     }
   };
 
@@ -43,6 +46,7 @@
   document.addEventListener("nacre-hello", hello);
   document.dispatchEvent(new CustomEvent("nacre-here"));
 
+  globalThis[configuration.receiver + "Identity"] = identity;
   globalThis[configuration.receiver] = (text) => {
     if (channel === null) throw new Error("The page has no bridge.");
     deliver(text);

@@ -170,8 +170,8 @@ final class Connection: Sendable {
     /// Ends our half and reads on for a moment: closing over unread bytes would reset the connection under the answer.
     private func linger() async {
         socket.endSending()
-        let deadline = Deadline.after(.seconds(2))
-        var room = 4 * 1024 * 1024
+        let deadline = Deadline.after(service.configuration.linger.time)
+        var room = service.configuration.linger.bytes
         while room > 0, let bytes = try? await socket.read(upTo: 65_536, until: deadline) { room -= bytes.count }
     }
 

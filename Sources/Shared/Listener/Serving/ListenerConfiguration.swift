@@ -27,6 +27,9 @@ public struct ListenerConfiguration: Sendable {
     public var bodyStall: Duration = .seconds(60)
     /// How long a client may refuse to take bytes of a response. Default 60 s.
     public var writeStall: Duration = .seconds(60)
+    /// How much of a request body that nobody wants is still taken after its answer, and for how long: a client that sends all
+    /// before it reads would otherwise never see the answer. Default 4 MB, 2 s.
+    public var linger: (bytes: Int, time: Duration) = (4 * 1024 * 1024, .seconds(2))
     /// The least at which bodies must move, either way: a request that does not is answered 408 and closed, a response cut
     /// off. Event streams and upgraded connections may be silent. Default none.
     public var bodyPace: BodyPace?

@@ -6,25 +6,29 @@
     import Synchronization
 
     /// The desktop's proxy settings by GProxyResolver: GNOME's settings, the portal in a sandbox, else what libproxy finds,
-    /// such as `https_proxy` and `no_proxy`. An answer is good for a second: a page that calls two hundred times at once does
+    /// such as `https_proxy` and `no_proxy`. An automatic configuration is read and run by ourselves. An answer is good for a second: a page that calls two hundred times at once does
     /// not ask two hundred times, and a change still counts at once for a person.
     package actor SystemProxyResolver {
         private nonisolated let thread = GLibThread(name: "nacre-proxy")
         private let log: Log
         private nonisolated let time: any TimeSource
         private nonisolated let memory = Mutex(ProxyMemory())
+        private let automatic: AutomaticProxy
+        private lazy var setting = AutomaticSetting()
         private var said: Set<String> = []
 
         package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-        package init(time: any TimeSource = SystemTime(), log: Log) {
+        /// - Parameter automatic: reads and runs automatic configurations.
+        package init(automatic: AutomaticProxy, time: any TimeSource = SystemTime(), log: Log) {
+            self.automatic = automatic
             self.time = time
             self.log = log
         }
 
         /// The proxy for a URL, such as `http://proxy.example.org:3128`; nil is a direct connection.
         ///
-        /// - Throws: `proxy.unsupported`, `proxy.lookup`; never a silent direct connection.
+        /// - Throws: `proxy.unsupported`, `proxy.lookup`, `proxy.configuration`; never a silent direct connection.
         package nonisolated func proxy(for url: String, client: ProxyClient) async throws(NacreError) -> String? {
             guard let question = try ProxyAnswer.question(url) else { return nil }
             let now = time.now
@@ -52,6 +56,9 @@
         }
 
         private func lookUp(_ url: String) async throws(NacreError) -> [String] {
+            if let address = setting.address {
+                return try await automatic.proxies(for: url, by: address)
+            }
             let resolver = g_proxy_resolver_get_default()
             let answer = await awaitGIO { callback, data in
                 g_proxy_resolver_lookup_async(resolver, url, nil, callback, data)

@@ -1,0 +1,42 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacrePlugins
+import NacrePorts
+import NacreSignIn
+import NacreWire
+
+/// What a person hands to somebody who is to help: versions, where things stand, the last faults and the last lines of the
+/// log. It is text that they can read before they send it; nothing is sent by the app.
+struct ProblemReport: Sendable {
+    let app: String
+    let id: String
+    let versions: String
+    let device: DeviceFacts
+    let session: SessionSnapshot
+    let faults: [String]
+    let lines: [String]
+    /// Whose folder must not be named.
+    let home: String
+
+    var text: String {
+        let profile = session.profile
+        let own = [home, profile?.id, profile?.email, profile?.fullName].compactMap { $0 }
+        let cleaner = ReportText(personal: own)
+        let engine = device.webViewVersion.map { "; web engine \($0)" } ?? ""
+        let fault = session.error.map { "; \($0.code)" } ?? ""
+        let head = [
+            "Problem report of \(app) (\(id))",
+            versions,
+            "\(device.systemName) \(device.systemVersion); \(device.manufacturer) \(device.model)\(engine); \(device.language)",
+            "session \(session.state.rawValue)\(session.reason.map { " (\($0.rawValue))" } ?? "")\(fault); server "
+                + "\(session.server.rawValue); kept in \(session.keptIn.rawValue)",
+        ]
+        return (head + section("Last faults", faults, cleaner) + section("Last lines of the log", lines, cleaner))
+            .joined(separator: "\n") + "\n"
+    }
+
+    private func section(_ title: String, _ lines: [String], _ cleaner: ReportText) -> [String] {
+        ["", "\(title): \(lines.isEmpty ? "none" : "")"] + lines.map(cleaner.clean)
+    }
+}

@@ -1,0 +1,69 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+const words = {
+  en: {
+    title: "Choose a server", intro: "Which server do you work with? Ask whoever runs it if you do not know.",
+    label: "Server address", hint: "For example https://server.example.org", connect: "Connect", connecting: "Connecting…",
+    back: (origin) => `Stay with ${origin}`, empty: "Type the address of your server.",
+  },
+  fr: {
+    title: "Choisir un serveur", intro: "Avec quel serveur travaillez-vous ? Demandez-le à qui l’administre si vous ne le savez pas.",
+    label: "Adresse du serveur", hint: "Par exemple https://serveur.example.org", connect: "Se connecter", connecting: "Connexion…",
+    back: (origin) => `Rester avec ${origin}`, empty: "Saisissez l’adresse de votre serveur.",
+    "server.address": "Ce n’est pas l’adresse d’un serveur ; elle ressemble à https://serveur.example.org.",
+    "server.cleartext": "Une adresse en http peut être lue en chemin ; utilisez une adresse en https.",
+    "server.unreachable": "Ce serveur ne répond pas. Vérifiez l’adresse et la connexion de cet appareil.",
+    "server.certificate": "Le certificat de ce serveur n’est pas accepté ; la connexion n’est pas sûre et n’a pas été utilisée.",
+    "server.proxy": "Le proxy du système ne peut pas être utilisé ; vérifiez les réglages réseau.",
+    "server.moved": "Ce serveur renvoie vers une autre adresse. Si c’est la vôtre, saisissez-la.",
+    "server.unwell": "Ce serveur ne peut pas travailler pour le moment ; réessayez plus tard.",
+    "server.foreign": "Quelque chose répond à cette adresse, mais ce n’est pas un serveur de cette application.",
+    "server.not_kept": "Le choix n’a pas pu être enregistré ; le disque est-il plein ?",
+  },
+};
+const language = navigator.language.toLowerCase().startsWith("fr") ? "fr" : "en";
+const text = words[language];
+const { server } = nacre;
+const at = (id) => document.getElementById(id);
+const address = at("address");
+
+document.documentElement.lang = language;
+document.title = `${server.app} – ${text.title}`;
+at("name").textContent = server.app;
+for (const id of ["intro", "label", "hint", "connect"]) at(id).textContent = text[id];
+address.value = server.proposal ?? "";
+address.select();
+if (server.known) {
+  at("back").hidden = false;
+  at("back").textContent = text.back(server.proposal);
+}
+
+const busy = (value) => {
+  at("connect").disabled = at("back").disabled = value;
+  at("connect").textContent = value ? text.connecting : text.connect;
+};
+const refuse = (message) => {
+  busy(false);
+  at("fault").textContent = message;
+  at("fault").hidden = !message;
+  address.setAttribute("aria-invalid", String(!!message));
+  if (message) address.focus();
+};
+const attempt = async (ask) => {
+  refuse("");
+  busy(true);
+  try {
+    const answer = await ask();
+    if (answer.outcome === "refused") refuse(text[answer.code] ?? answer.message);
+  } catch (error) {
+    refuse(error.message);
+  }
+};
+
+document.querySelector("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (at("connect").disabled) return;
+  if (!address.value.trim()) refuse(text.empty);
+  else attempt(() => server.choose(address.value));
+});
+at("back").addEventListener("click", () => attempt(() => server.keep()));

@@ -1,0 +1,70 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+#if GTKShell && os(Linux)
+    import Glibc
+    import NacreCore
+
+    /// The process in which automatic proxy configurations run, one line of JSON to a question and one to its answer. It
+    /// holds nothing of the app.
+    ///
+    /// `{"script": …}` → `{"ok": true}`; `{"url": …, "host": …}` → `{"answer": …}`; either may get `{"error": …}`.
+    package enum ProxyScriptServer {
+        /// The argument by which the program becomes this process.
+        package static let command = "proxy-script"
+
+        /// How long an answer may take, in seconds.
+        static let limit: UInt32 = 5
+
+        /// Answers standard input until it ends.
+        package static func run() -> Int32 {
+            // A script that fills the memory is the first thing to go.
+            if let file = fopen("/proc/self/oom_score_adj", "w") {
+                fputs("1000", file)
+                fclose(file)
+            }
+            // A script that never ends, or waits for a name for ever, ends this process and nothing else: also one whose
+            // parent is gone.
+            signal(SIGALRM, SIG_DFL)
+            var alarms = sigset_t()
+            sigemptyset(&alarms)
+            sigaddset(&alarms, SIGALRM)
+            sigprocmask(SIG_UNBLOCK, &alarms, nil)
+            var conversation = Conversation()
+            while let line = readLine() {
+                alarm(limit)
+                print(conversation.answer(line))
+                alarm(0)
+                fflush(nil)
+            }
+            return 0
+        }
+
+        struct Conversation {
+            private var engine: ProxyScriptEngine?
+
+            init() {}
+
+            mutating func answer(_ line: String) -> String {
+                let answer: JSONValue
+                do throws(NacreError) {
+                    answer = try self.answer(JSONParser.parse(line))
+                } catch {
+                    answer = ["error": .string(error.message)]
+                }
+                return String(decoding: answer.bytes, as: UTF8.self)
+            }
+
+            private mutating func answer(_ question: JSONValue) throws(NacreError) -> JSONValue {
+                if let script = question["script"]?.string {
+                    engine = nil
+                    engine = try ProxyScriptEngine(script: script)
+                    return ["ok": true]
+                }
+                guard let engine, let url = question["url"]?.string, let host = question["host"]?.string else {
+                    throw NacreError("proxy.script", "no script was given")
+                }
+                return ["answer": .string(try engine.answer(for: url, host: host))]
+            }
+        }
+    }
+#endif
