@@ -23,14 +23,14 @@ struct AppParts: Sendable {
     let server: ServerPlugin?
     let surface: PageSurface
     let files: FileRoots
-    /// The text of a problem report.
-    let report: @Sendable () async -> String
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
     let pageFetch: PageFetchPlugin?
     /// The way of a plugin's own requests to the API, which the page channel answers.
     let api: APITransportRelay
     /// Everything the page can call.
     let everyPlugin: [any BridgePlugin]
+    /// The text of a problem report.
+    let report: @Sendable () async -> String
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
@@ -99,6 +99,7 @@ struct AppParts: Sendable {
                     scheme: configuration.scheme, window: window.actions, run: { try await signIn.borrow($0) },
                     signIn: { await actions.signIn() }, cancel: { await signIn.cancel() }), report: report,
                 time: platform.time, random: platform.random, events: relay))
+        let pageFetch = platform.pageChannel == .patched ? PageFetchPlugin() : nil
         let server = seat.flatMap { seat in
             configuration.choosesServer
                 ? ServerPlugin(
@@ -107,16 +108,16 @@ struct AppParts: Sendable {
                         transport: platform.transport, path: configuration.serverProbe, time: platform.time),
                     seat: seat) : nil
         }
-        let pageFetch = platform.pageChannel == .patched ? PageFetchPlugin() : nil
-        let everyPlugin = plugins.all + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
+        let everyPlugin: [any BridgePlugin] =
+            plugins.all + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
             plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, surface: surface, files: files, report: report, pageFetch: pageFetch, api: api,
-            everyPlugin: everyPlugin)
+            server: server, surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin,
+            report: report)
     }
 }
 

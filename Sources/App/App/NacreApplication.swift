@@ -35,8 +35,8 @@ package final class NacreApplication: Sendable {
     private let links: LinkDispatcher
     private let bridge: Bridge
     private let plugins: StandardPlugins
-    private let server: ServerPlugin?
     private let everyPlugin: [any BridgePlugin]
+    private let server: ServerPlugin?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -110,8 +110,8 @@ package final class NacreApplication: Sendable {
         links = parts.links
         bridge = parts.bridge
         plugins = parts.plugins
-        server = parts.server
         everyPlugin = parts.everyPlugin
+        server = parts.server
         surface = parts.surface
         problemReport = parts.report
     }

@@ -8,7 +8,8 @@ import NacrePlugins
 /// What `nacre run` was asked for.
 struct RunOptions {
     static let usage =
-        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--choose-server] [--page-channel KIND] [FOLDER] [LINK…]"
+        "usage: nacre run [--dev-server URL] [--phone] [--profile FILE] [--page-channel KIND] [--choose-server] [FOLDER] "
+        + "[LINK…]"
 
     /// The folder of `nacre.json`, absolute.
     let folder: String
