@@ -6,7 +6,7 @@
 
     /// A window that the page has opened (NB-11): it lives in the page's process and closes with the page that opened it or
     /// by itself. WebKit gives it the scripts of the page that opened it; they keep still there, and the bridge does not hear
-    /// it (docs/decisions/0006-windows-without-bridge.md).
+    /// it (docs/decisions/0007-windows-without-bridge.md).
     @MainActor
     final class PopupWindow {
         let view: UnsafeMutablePointer<WebKitWebView>

@@ -125,7 +125,8 @@ extension ArchiveDirectory.Header {
         // A writer that streams knows the sizes only afterwards, and leaves them empty here.
         let said = (local.number(14, 4), local.number(18, 4), local.number(22, 4))
         let isStreamed = flags & 8 != 0 && said == (0, 0, 0)
-        guard isStreamed || said == (Int(checksum), packedSize, size) else { throw fault }  // guard: archive-local-sizes
+        // guard: archive-local-sizes
+        guard isStreamed || said == (Int(checksum), packedSize, size) else { throw fault }
         return start..<start + packedSize
     }
 }

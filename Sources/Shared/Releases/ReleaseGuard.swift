@@ -187,7 +187,8 @@ extension ReleaseDevice {
         do throws(NacreError) {
             let payload = try ReleasePayload(bytes: envelope.payload)
             // What other clients read must not tell another story.
-            guard payload.version == manifest.version, payload.sequence == manifest.sequence else {  // guard: update-same-story
+            // guard: update-same-story
+            guard payload.version == manifest.version, payload.sequence == manifest.sequence else {
                 throw NacreError("release.manifest", "The manifest's signed part is another release's.")
             }
             return payload

@@ -47,7 +47,8 @@ public struct SourceSystemSeal: Sendable, Equatable {
         else {
             throw NacreError("release.session_key", "The release's sessionKey is missing or damaged.")
         }
-        guard let session = key.payload(ofBlock: block), session.count == AES128CBC.blockSize else {  // guard: seal-session-key
+        // guard: seal-session-key
+        guard let session = key.payload(ofBlock: block), session.count == AES128CBC.blockSize else {
             throw NacreError("release.session_key", "The release's sessionKey was not made with this app's key.")
         }
         guard let block = try checksumBlock(), let digest = key.payload(ofBlock: block).flatMap(TreeDigest.init(bytes:))

@@ -40,7 +40,7 @@ public enum TreePatch {
         guard let context = ZSTD_createCCtx() else { throw fault }
         defer { ZSTD_freeCCtx(context) }
         // The window has to span both streams, or what is far away is not found.
-        let window = max(20, min(ZSTD_windowLogLimit, (base.count + target.count).bitWidthUsed))
+        let window = max(20, min(windowLimit, (base.count + target.count).bitWidthUsed))
         for (parameter, value) in [
             (ZSTD_c_compressionLevel, effort.rawValue), (ZSTD_c_windowLog, Int32(window)),
             (ZSTD_c_enableLongDistanceMatching, 1), (ZSTD_c_checksumFlag, 1),
@@ -100,7 +100,7 @@ public enum TreePatch {
         let damaged = NacreError("patch.damaged", "The patch is damaged, or was made for another version.")
         guard let context = ZSTD_createDCtx() else { throw damaged }
         defer { ZSTD_freeDCtx(context) }
-        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(ZSTD_windowLogLimit))) == 0 else {
+        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(windowLimit))) == 0 else {
             throw damaged
         }
         var failure: NacreError?
@@ -142,7 +142,7 @@ public enum TreePatch {
     }
 
     /// What zstd allows on 64-bit systems, and a phone can spare.
-    private static let ZSTD_windowLogLimit = 30
+    private static let windowLimit = 30
 }
 
 extension Int {

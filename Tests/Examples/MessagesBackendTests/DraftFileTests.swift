@@ -48,7 +48,9 @@ struct DraftFileTests {
         #expect(files.map { $0["name"]?.string } == ["first", "second", "third"])
     }
 
-    @Test("A place that is no whole number is refused, and nothing is stored", arguments: ["", "-1", "1.5", "x", "1000001"])
+    @Test(
+        "A place that is no whole number is refused, and nothing is stored",
+        arguments: ["", "-1", "1.5", "x", "1000001"])
     func badPosition(field: String) async throws {
         let server = try await server()
         let (status, json) = try await server.attach("a", [1], position: field, to: Self.id)

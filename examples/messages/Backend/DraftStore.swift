@@ -45,7 +45,8 @@ extension MailStore {
                 }
             }
             // A draft that was sent is none any more, and what was written just now is undone.
-            guard let stored = try Self.draft(id, person: person, sql) else { throw APIFailure.noDraft }  // guard: sent-draft
+            // guard: sent-draft
+            guard let stored = try Self.draft(id, person: person, sql) else { throw APIFailure.noDraft }
             return stored
         }
     }
