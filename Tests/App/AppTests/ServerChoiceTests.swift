@@ -206,7 +206,34 @@ struct ServerProbeTests {
         #expect(await check("/info") { _ in HTTPResponse(status: HTTPStatus(rawValue: status)) }?.code.rawValue == code)
     }
 
-    @Test("A redirect is named and not followed")
+    @Test("A redirect within the server is followed: a slash that is missing, a page behind its front door")
+    func within() async {
+        let asked = Mutex<[String]>([])
+        let error = await check("/info") { request in
+            #expect(request.fields["Cookie"] == nil)
+            return asked.withLock { asked in
+                asked.append(request.url)
+                let next = ["/info/", "https://a.example:443/info/2", "3", "4", "5"]
+                guard asked.count <= next.count else { return HTTPResponse(status: .noContent) }
+                return HTTPResponse(status: 301, fields: ["Location": next[asked.count - 1]])
+            }
+        }
+        #expect(error == nil)
+        #expect(asked.withLock { $0.last } == "https://a.example/info/5")
+    }
+
+    @Test("One that sends round in circles is given up")
+    func circles() async {
+        let asked = Mutex(0)
+        let error = await check { request in
+            asked.withLock { $0 += 1 }
+            return HTTPResponse(status: 302, fields: ["Location": "?\(asked.withLock { $0 })"])
+        }
+        #expect(error?.code == "server.foreign" && error?.message.contains("circles") == true)
+        #expect(asked.withLock { $0 } == 6)
+    }
+
+    @Test("A redirect to another server is named and not followed")
     func moved() async {
         let asked = Mutex(0)
         let error = await check { _ in
@@ -215,6 +242,7 @@ struct ServerProbeTests {
         }
         #expect(error?.code == "server.moved" && error?.message.contains("https://b.example.") == true)
         #expect(error?.message.contains("token") == false)
+        #expect((error?.cause as? ServerProbe.Moved)?.target.description == "https://b.example")
         #expect(asked.withLock { $0 } == 1)
     }
 
@@ -254,7 +282,10 @@ struct ServerProbeTests {
 struct ServerPluginTests {
     private struct Server: HTTPTransport {
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            request.authority == "good.example"
+            if request.authority == "moved.example" {
+                return HTTPResponse(status: 302, fields: ["Location": "https://good.example/login"])
+            }
+            return request.authority == "good.example"
                 ? HTTPResponse(body: .text(#"{"ENVIRONMENT": "production"}"#)) : HTTPResponse(status: .notFound)
         }
     }
@@ -294,6 +325,9 @@ struct ServerPluginTests {
         let plugin = try place.plugin(ServerChoice())
         let bad = try await call(plugin, "choose", ["address": "bad.example"])
         #expect(bad["outcome"] == "refused" && bad["code"] == "server.foreign" && bad["message"]?.string != nil)
+        #expect(bad["target"]?.string == nil)
+        let moved = try await call(plugin, "choose", ["address": "moved.example"])
+        #expect(moved["code"] == "server.moved" && moved["target"] == "https://good.example")
         #expect(try await call(plugin, "choose")["code"] == "server.address")
         #expect(place.kept.origin == nil)
         let answer = try await call(plugin, "choose", ["address": "good.example"])

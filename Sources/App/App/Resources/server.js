@@ -15,7 +15,7 @@ const words = {
     "server.unreachable": "Ce serveur ne répond pas. Vérifiez l’adresse et la connexion de cet appareil.",
     "server.certificate": "Le certificat de ce serveur n’est pas accepté ; la connexion n’est pas sûre et n’a pas été utilisée.",
     "server.proxy": "Le proxy du système ne peut pas être utilisé ; vérifiez les réglages réseau.",
-    "server.moved": "Ce serveur renvoie vers une autre adresse. Si c’est la vôtre, saisissez-la.",
+    "server.moved": ({ target }) => `Ce serveur renvoie vers ${target}. Si c’est le vôtre, saisissez cette adresse.`,
     "server.unwell": "Ce serveur ne peut pas travailler pour le moment ; réessayez plus tard.",
     "server.foreign": "Quelque chose répond à cette adresse, mais ce n’est pas un serveur de cette application.",
     "server.not_kept": "Le choix n’a pas pu être enregistré ; le disque est-il plein ?",
@@ -54,7 +54,8 @@ const attempt = async (ask) => {
   busy(true);
   try {
     const answer = await ask();
-    if (answer.outcome === "refused") refuse(text[answer.code] ?? answer.message);
+    const said = text[answer.code] ?? answer.message;
+    if (answer.outcome === "refused") refuse(typeof said === "function" ? said(answer) : said);
   } catch (error) {
     refuse(error.message);
   }

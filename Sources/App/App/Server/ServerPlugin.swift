@@ -62,7 +62,11 @@ package struct ServerPlugin: BridgePlugin {
             try await keep(ServerChoice(origin: origin, isAsking: false))
             return ["outcome": "chosen", "origin": .string(origin.description)]
         } catch {
-            return ["outcome": "refused", "code": .string(error.code.rawValue), "message": .string(error.message)]
+            let target = (error.cause as? ServerProbe.Moved)?.target
+            return [
+                "outcome": "refused", "code": .string(error.code.rawValue), "message": .string(error.message),
+                "target": JSONValue(target?.description),
+            ]
         }
     }
 

@@ -7,6 +7,10 @@ import NacreWire
 /// Asks whether the server at an address is one of this app's, before the app is bound to it.
 struct ServerProbe: Sendable {
     private static let configPath = "/api/v1.0/config/"
+    private static let redirects = 5
+
+    /// The cause of `server.moved`: where the server sends the app.
+    struct Moved: Error { let target: Origin }
 
     let transport: any HTTPTransport
     /// `api.probe`; where it is nil the server half's own configuration is asked for.
@@ -20,27 +24,44 @@ struct ServerProbe: Sendable {
     ///   `server.foreign`, each in plain words.
     func check(_ origin: Origin) async throws(NacreError) {
         let url = WebURL(origin: origin, target: path ?? Self.configPath)
-        let answer: (response: HTTPResponse, body: [UInt8])
+        let answer: (response: HTTPResponse, body: [UInt8], url: WebURL)
         do {
             answer = try await withTimeLimit(
                 limit, time: time, timeout: { Self.unreachable(origin, nil) },
-                operation: { [transport] in
-                    let response = try await transport.send(HTTPRequest(.get, url, fields: ["Accept": "*/*"]))
-                    return (response, try await response.body.collect(upTo: 1 << 16))
-                })
+                operation: { try await ask(url) })
         } catch {
             throw Self.fault(origin, error)
         }
-        try judge(answer.response, answer.body, url)
+        try judge(answer.response, answer.body, answer.url)
+    }
+
+    /// The answer behind redirects within the server: a slash that is missing, say. What leads elsewhere is not followed.
+    private func ask(_ first: WebURL) async throws -> (HTTPResponse, [UInt8], WebURL) {
+        var url = first
+        for _ in 0...Self.redirects {
+            let response = try await transport.send(HTTPRequest(.get, url, fields: ["Accept": "*/*"]))
+            let body = try await response.body.collect(upTo: 1 << 16)
+            guard let next = Self.redirect(response, url), next.origin == first.origin else {  // guard: server-moved
+                return (response, body, url)
+            }
+            url = next
+        }
+        throw NacreError(
+            "server.foreign", "\(first.origin.authority) sends this app round in circles; check the address.")
+    }
+
+    private static func redirect(_ response: HTTPResponse, _ url: WebURL) -> WebURL? {
+        guard (300..<400).contains(response.status.rawValue) else { return nil }
+        return response.fields["Location"].flatMap(url.resolving)
     }
 
     private func judge(_ response: HTTPResponse, _ body: [UInt8], _ url: WebURL) throws(NacreError) {
         let status = response.status.rawValue
-        if (300..<400).contains(status), let next = response.fields["Location"].flatMap(url.resolving) {
+        if let next = Self.redirect(response, url) {
             throw NacreError(
                 "server.moved",
-                "\(url.origin.authority) sends this app on to \(next.origin). If that is your server, type its address."
-            )
+                "\(url.origin.authority) sends this app on to \(next.origin). If that is your server, type its address.",
+                cause: Moved(target: next.origin))
         }
         guard status < 500 else {
             throw NacreError(
