@@ -17,7 +17,6 @@ struct AutomaticProxyTests {
     /// Answers with the script itself, so that a test sees which one was asked.
     private struct Echo: ProxyScriptHost {
         func answer(script: String, url: String, host: String) async throws(NacreError) -> String {
-            guard script != "endless" else { throw NacreError("proxy.script_silent", "its script did not answer") }
             guard script != "broken" else { throw NacreError("proxy.script", "line 3: broken") }
             return script.replacing("HOST", with: host)
         }
@@ -27,8 +26,10 @@ struct AutomaticProxyTests {
     private final class Source: Sendable {
         let content = Mutex<String?>("PROXY HOST:3128; DIRECT")
         let asked = Mutex(0)
+        let isSlow = Mutex(false)
         func fetch(_ address: String) async throws -> [UInt8] {
             asked.withLock { $0 += 1 }
+            try await until { !self.isSlow.withLock { $0 } }
             guard let text = content.withLock({ $0 }) else { throw NacreError("proxy.fetch", "its server answers 404") }
             return Array(text.utf8)
         }
@@ -74,14 +75,23 @@ struct AutomaticProxyTests {
         #expect(try await proxy.proxies(for: "https://a/", by: address) == ["direct://"])
     }
 
-    @Test("What was good goes on while its server rests")
+    @Test("What was good goes on while its server rests, for all that ask at once")
     func rests() async throws {
         let source = Source()
         let proxy = proxy(source)
         _ = try await proxy.proxies(for: "https://a/", by: address)
-        source.content.withLock { $0 = nil }
         time.advance(by: AutomaticProxy.lifetime)
-        #expect(try await proxy.proxies(for: "https://a/", by: address).first == "http://a:3128")
+        source.content.withLock { $0 = nil }
+        source.isSlow.withLock { $0 = true }
+        let together = ["b", "c", "d"].map { name in
+            Task { [address] in try await proxy.proxies(for: "https://\(name)/", by: address) }
+        }
+        try await until { source.asked.withLock { $0 } == 2 }
+        for _ in 0..<100 { await Task.yield() }
+        source.isSlow.withLock { $0 = false }
+        for (task, name) in zip(together, ["b", "c", "d"]) {
+            #expect(try await task.value.first == "http://\(name):3128")
+        }
         #expect(source.asked.withLock { $0 } == 2)
     }
 
@@ -96,21 +106,74 @@ struct AutomaticProxyTests {
         #expect(error?.message.contains("line 3") == true)
     }
 
-    @Test("A script that does not answer is left alone for a minute")
-    func endless() async throws {
-        let source = Source()
-        source.content.withLock { $0 = "endless" }
-        let proxy = proxy(source)
-        await #expect(throws: NacreError.self) { try await proxy.proxies(for: "https://a/", by: address) }
-        source.content.withLock { $0 = "DIRECT" }
-        time.advance(by: AutomaticProxy.rest - .seconds(1))
-        let error = await #expect(throws: NacreError.self) {
-            try await proxy.proxies(for: "https://b/", by: address)
+    /// Answers a question or does not, by its host, and counts.
+    private final class Silent: ProxyScriptHost {
+        let asked = Mutex<[String]>([])
+        func answer(script: String, url: String, host: String) async throws(NacreError) -> String {
+            asked.withLock { $0.append(host) }
+            if host.hasPrefix("slow") { throw NacreError("proxy.script_silent", "its script did not answer") }
+            return "PROXY p:1"
         }
-        #expect(error?.message.contains("did not answer") == true)
-        #expect(source.asked.withLock { $0 } == 1)
-        time.advance(by: .seconds(1))
-        #expect(try await proxy.proxies(for: "https://b/", by: address) == ["direct://"])
+    }
+
+    @Test("A question that a script did not answer rests for a minute; others are asked")
+    func endless() async throws {
+        let host = Silent()
+        let proxy = AutomaticProxy(fetch: { _ in [] }, host: host, time: time)
+        for _ in 0..<3 {
+            let error = await #expect(throws: NacreError.self) {
+                try await proxy.proxies(for: "https://slow/", by: address)
+            }
+            #expect(error?.code == "proxy.configuration" && error?.message.contains("did not answer") == true)
+            #expect(try await proxy.proxies(for: "https://good/", by: address) == ["http://p:1"])
+        }
+        #expect(host.asked.withLock { $0 } == ["slow", "good", "good", "good"])
+        time.advance(by: SilentQuestions.rest)
+        await #expect(throws: NacreError.self) { try await proxy.proxies(for: "https://slow/", by: address) }
+        #expect(host.asked.withLock { $0.last } == "slow")
+    }
+
+    @Test("A script that answers none of several in a row rests for a minute; one at another address does not")
+    func always() async throws {
+        let host = Silent()
+        let proxy = AutomaticProxy(fetch: { _ in [] }, host: host, time: time)
+        for number in 0..<SilentQuestions.mostInARow {
+            await #expect(throws: NacreError.self) {
+                try await proxy.proxies(for: "https://slow\(number)/", by: address)
+            }
+        }
+        await #expect(throws: NacreError.self) { try await proxy.proxies(for: "https://good/", by: address) }
+        #expect(host.asked.withLock { $0.count } == SilentQuestions.mostInARow)
+        #expect(try await proxy.proxies(for: "https://good/", by: "http://other.example/") == ["http://p:1"])
+        await #expect(throws: NacreError.self) { try await proxy.proxies(for: "https://slow/", by: address) }
+        time.advance(by: SilentQuestions.rest)
+        #expect(try await proxy.proxies(for: "https://good/", by: address) == ["http://p:1"])
+    }
+
+    @Test("Who asks the same at once waits for the same answer")
+    func together() async throws {
+        let source = Source()
+        source.isSlow.withLock { $0 = true }
+        let host = Silent()
+        let proxy = AutomaticProxy(fetch: { try await source.fetch($0) }, host: host, time: time)
+        let tasks = (0..<5).map { _ in
+            Task { [address] in try await proxy.proxies(for: "https://slow/", by: address) }
+        }
+        try await until { source.asked.withLock { $0 } == 1 }
+        for _ in 0..<100 { await Task.yield() }
+        source.isSlow.withLock { $0 = false }
+        for task in tasks { await #expect(throws: NacreError.self) { try await task.value } }
+        #expect(host.asked.withLock { $0 } == ["slow"])
+    }
+
+    @Test("The log hears of a cause once, whatever a script puts into its words")
+    func complaints() {
+        var said = ProxyComplaints()
+        let isNew = (0..<3).map { said.isNew(NacreError("proxy.configuration", "line 1: \($0)"), address) }
+        #expect(isNew == [true, false, false])
+        let elsewhere = said.isNew(NacreError("proxy.configuration", "line 1: 0"), "http://other.example/")
+        let other = said.isNew(NacreError("proxy.lookup", "Not."), nil)
+        #expect(elsewhere && other)
     }
 
     @Test(
@@ -123,6 +186,14 @@ struct AutomaticProxyTests {
                 ["https://p:443", "socks://s:1080", "socks5://t:1", "socks4://u:2"]
             ),
             ("PROXY [2001:db8::1]:80", ["http://[2001:db8::1]:80"]),
+            ("PROXY p", ["http://p:80"]), ("HTTP p", ["http://p:80"]), ("HTTPS p", ["https://p:443"]),
+            (
+                "SOCKS s; SOCKS5 [2001:db8::1]; SOCKS4 s",
+                ["socks://s:1080", "socks5://[2001:db8::1]:1080", "socks4://s:1080"]
+            ),
+            // What nobody knows keeps its place: the direct connection behind it must not come first.
+            ("QUIC q:1; DIRECT; PROXY p", ["unknown://", "direct://", "http://p:80"]),
+            ("DIRECT; nonsense", ["direct://", "unknown://"]),
         ])
     func words(_ answer: String, _ expected: [String]) throws {
         #expect(try ProxyScriptAnswer.uris(answer) == expected)
@@ -131,7 +202,8 @@ struct AutomaticProxyTests {
     @Test(
         "An answer that names no host and port is an error",
         arguments: [
-            "PROXY", "PROXY p", "PROXY user:word@p:80", "PROXY p:80/path", "PROXY p:80 q:80", "PROXY p:x", "nonsense",
+            "PROXY", "PROXY user:word@p:80", "PROXY p:80/path", "PROXY p:80 q:80", "PROXY p:x", "PROXY p:", "SOCKS s:0",
+            "PROXY 2001:db8::1", "nonsense", "nonsense; DIRECT", "QUIC q:1", "direct, PROXY p:1",
         ])
     func nonsense(_ answer: String) {
         let error = #expect(throws: NacreError.self) { try ProxyScriptAnswer.uris(answer) }
@@ -206,6 +278,36 @@ struct AutomaticProxyTests {
             }
             #expect(error?.message.contains("did not answer") == true)
             #expect(try await host.answer(script: "a", url: "https://good/", host: "good") == "DIRECT")
+        }
+
+        @Test("A line without an end is not waited for, and not kept", .timeLimit(.minutes(1)))
+        func endlessLine() async throws {
+            let host = process(
+                #"read -r line; echo '{"ok":true}'; read -r line; printf '{"answer":"'; while printf 0123456789; do :; done"#
+            )
+            let error = await #expect(throws: NacreError.self) {
+                try await host.answer(script: "a", url: "https://a/", host: "a")
+            }
+            #expect(error?.code == "proxy.script_silent")
+        }
+
+        @Test("A line as long as any is read whole, also in pieces")
+        func longLine() async throws {
+            let host = process(
+                #"read -r line; echo '{"ok":true}'; while read -r line; do printf '{"answer":"%04000d' 7; sleep 0.05; "#
+                    + #"printf '%04000d"}\n' 8; done"#)
+            for _ in 0..<3 {
+                let answer = try await host.answer(script: "a", url: "https://a/", host: "a")
+                #expect(answer.count == 8000 && answer.hasSuffix("8") && answer.hasPrefix("000"))
+            }
+        }
+
+        @Test("The engine is told to make no code at run time")
+        func noCode() async throws {
+            let host = process(
+                #"while read -r line; do case $line in *script*) echo '{"ok":true}';; "#
+                    + #"*) echo "{\"answer\":\"$JSC_useJIT $GIGACAGE_ENABLED\"}";; esac; done"#)
+            #expect(try await host.answer(script: "a", url: "https://a/", host: "a") == "0 0")
         }
 
         @Test("A script's error is its own; a program that is not there is said")

@@ -24,8 +24,6 @@ package actor AutomaticProxy {
     static let lifetime: Duration = .seconds(600)
     /// For how long one that could not be fetched is not asked for again.
     static let patience: Duration = .seconds(5)
-    /// For how long a script that did not answer is left alone: each try costs seconds of a processor.
-    static let rest: Duration = .seconds(60)
 
     private struct Kept {
         let address: String
@@ -39,6 +37,8 @@ package actor AutomaticProxy {
     private let time: any TimeSource
     private var kept: Kept?
     private var running: (address: String, task: Task<Result<String, NacreError>, Never>)?
+    private var silent: (address: String, questions: SilentQuestions)?
+    private var asking: [String: Task<Result<[String], NacreError>, Never>] = [:]
 
     package init(fetch: @escaping Fetch, host: any ProxyScriptHost, time: any TimeSource) {
         self.fetch = fetch
@@ -53,48 +53,70 @@ package actor AutomaticProxy {
     ///   - address: the configuration's `http`, `https` or `file` address.
     /// - Throws: `proxy.configuration`.
     package func proxies(for question: String, by address: String) async throws(NacreError) -> [String] {
-        let script = try await script(at: address)
+        // A page opens many connections at once; one of them asks.
+        let name = question + " " + address
+        if let task = asking[name] { return try await task.value.get() }
+        let task = Task { () -> Result<[String], NacreError> in
+            let answer = await self.answer(question, address)
+            self.asking[name] = nil
+            return answer
+        }
+        asking[name] = task
+        return try await task.value.get()
+    }
+
+    private func answer(_ question: String, _ address: String) async -> Result<[String], NacreError> {
+        let script: String
+        switch await self.script(at: address) {
+        case .success(let found): script = found
+        case .failure(let fault): return .failure(fault)
+        }
+        if silent?.address != address { silent = (address, SilentQuestions()) }
+        if let fault = silent?.questions.fault(for: question, now: time.now) { return .failure(fault) }
         do throws(NacreError) {
             let name = try WebURL(question).origin.host
-            return try ProxyScriptAnswer.uris(await host.answer(script: script, url: question, host: name))
+            let text = try await host.answer(script: script, url: question, host: name)
+            if silent?.address == address { silent?.questions.answered() }
+            return .success(try ProxyScriptAnswer.uris(text))
         } catch {
             let fault = Self.fault(address, "cannot be used", error)
-            if error.code == "proxy.script_silent" {  // guard: proxy-script-rest
-                kept = Kept(address: address, script: .failure(fault), at: time.now, lifetime: Self.rest)
+            if error.code == "proxy.script_silent", silent?.address == address {
+                silent?.questions.note(question, fault, now: time.now)
             }
-            throw fault
+            return .failure(fault)
         }
     }
 
-    private func script(at address: String) async throws(NacreError) -> String {
+    private func script(at address: String) async -> Result<String, NacreError> {
         if let kept, kept.address == address, time.now >= kept.at, time.now - kept.at < kept.lifetime {
-            return try kept.script.get()
+            return kept.script
         }
-        // A page opens many connections at once; one of them fetches.
-        if let running, running.address == address { return try await running.task.value.get() }
-        let task = Task { [fetch] () -> Result<String, NacreError> in
+        // Also for origins that are asked at once, one fetch; what is kept is decided in it, for all of them.
+        if let running, running.address == address { return await running.task.value }
+        let task = Task { () -> Result<String, NacreError> in
+            let found: Result<String, NacreError>
             do {
-                return .success(String(decoding: try await fetch(address), as: UTF8.self))
+                found = .success(String(decoding: try await self.fetch(address), as: UTF8.self))
             } catch {
-                return .failure(Self.fault(address, "cannot be read", error))
+                found = .failure(Self.fault(address, "cannot be read", error))
             }
+            if self.running?.address == address { self.running = nil }
+            return self.keep(found, address)
         }
         running = (address, task)
-        let found = await task.value
-        if running?.address == address { running = nil }
-        keep(found, address)
-        return try kept?.address == address ? kept!.script.get() : found.get()
+        return await task.value
     }
 
-    private func keep(_ found: Result<String, NacreError>, _ address: String) {
-        switch found {
-        case .success: kept = Kept(address: address, script: found, at: time.now, lifetime: Self.lifetime)
-        case .failure:
+    private func keep(_ found: Result<String, NacreError>, _ address: String) -> Result<String, NacreError> {
+        var script = found
+        var lifetime = Self.lifetime
+        if case .failure = found {
+            lifetime = Self.patience
             // What was good a while ago still is while its server rests.
-            var last = found
-            if let kept, kept.address == address, case .success = kept.script { last = kept.script }
-            kept = Kept(address: address, script: last, at: time.now, lifetime: Self.patience)
+            if let kept, kept.address == address, case .success = kept.script { script = kept.script }
         }
+        kept = Kept(address: address, script: script, at: time.now, lifetime: lifetime)
+        return script
     }
 
     private static func fault(_ address: String, _ what: String, _ cause: any Error) -> NacreError {
@@ -103,37 +125,5 @@ package actor AutomaticProxy {
             "proxy.configuration",
             "The automatic proxy configuration \(Redaction.url(address)) \(what) (\(reason)); check it in the desktop's network settings, or set a proxy by hand.",
             cause: cause)
-    }
-}
-
-/// From what `FindProxyForURL` answers to GProxyResolver's form.
-enum ProxyScriptAnswer {
-    /// `PROXY a:3128; SOCKS b:1080; DIRECT` as `http://a:3128`, `socks://b:1080`, `direct://`; nothing is a direct
-    /// connection, as the format has it.
-    ///
-    /// - Throws: `proxy.script` for what names no host.
-    static func uris(_ answer: String) throws(NacreError) -> [String] {
-        var uris: [String] = []
-        for part in answer.split(separator: ";") {
-            let words = part.split(whereSeparator: \.isWhitespace)
-            guard let kind = words.first?.lowercased() else { continue }
-            if kind == "direct" {
-                uris.append("direct://")
-                continue
-            }
-            guard words.count == 2, let place = place(words[1]) else {  // guard: proxy-script-answer
-                throw NacreError("proxy.script", "its answer \"\(answer.prefix(100))\" names no host and port")
-            }
-            uris.append("\(kind == "proxy" ? "http" : kind)://\(place)")
-        }
-        return uris.isEmpty ? ["direct://"] : uris
-    }
-
-    /// `host:port` and nothing else: no user, no path.
-    private static func place(_ text: Substring) -> String? {
-        guard !text.contains(where: { "@/?#\\".contains($0) }), let origin = try? WebURL("http://\(text)/").origin,
-            text.split(separator: "]").last?.contains(":") == true
-        else { return nil }
-        return "\(origin.host):\(origin.port)"
     }
 }

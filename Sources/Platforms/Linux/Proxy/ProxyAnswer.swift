@@ -70,3 +70,12 @@ struct ProxyMemory {
         answers[question] = (uris, now)
     }
 }
+
+/// What was said in the log already: a cause once, whatever a script puts into its words.
+struct ProxyComplaints {
+    private var said: Set<[String]> = []
+
+    mutating func isNew(_ error: NacreError, _ address: String?) -> Bool {
+        said.insert([error.code.rawValue, address ?? ""]).inserted
+    }
+}

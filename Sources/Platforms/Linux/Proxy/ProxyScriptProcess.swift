@@ -7,6 +7,9 @@
     /// Proxy configurations in a process of their own, one question at a time: they come from the network, may never end,
     /// and need nothing of what this process holds.
     package actor ProxyScriptProcess: ProxyScriptHost {
+        /// The longest line that is read, in bytes; the child's own are at most half of it.
+        static let longest: gsize = 8192
+
         private nonisolated let thread = GLibThread(name: "nacre-proxy-script")
         private let command: [String]
         private var child: Child?
@@ -72,15 +75,25 @@
             }
         }
 
+        /// The child's next line; nil where it ends, or where the line is longer than any answer of ours.
         private func read(from child: Child) async -> String? {
-            await awaitGIO { callback, data in
-                g_data_input_stream_read_line_async(child.output, 0, nil, callback, data)
-            } finish: { result -> String? in
-                guard let line = g_data_input_stream_read_line_finish_utf8(child.output, result, nil, nil) else {
-                    return nil
+            while true {
+                var count: gsize = 0
+                let bytes = g_buffered_input_stream_peek_buffer(child.output, &count)
+                let waiting = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+                if let end = waiting.firstIndex(of: UInt8(ascii: "\n")) {
+                    let line = String(decoding: waiting[..<end], as: UTF8.self)
+                    // Of what is read already: it waits for nothing.
+                    g_input_stream_skip(child.stream, gsize(end + 1), nil, nil)
+                    return line
                 }
-                defer { g_free(line) }
-                return String(cString: line)
+                guard count < Self.longest else { return nil }  // guard: proxy-script-line
+                let more = await awaitGIO { callback, data in
+                    g_buffered_input_stream_fill_async(child.output, -1, 0, nil, callback, data)
+                } finish: { result in
+                    g_buffered_input_stream_fill_finish(child.output, result, nil)
+                }
+                guard more > 0 else { return nil }
             }
         }
 
@@ -88,7 +101,9 @@
         private final class Child {
             let script: String
             let input: UnsafeMutablePointer<GOutputStream>
-            let output: UnsafeMutablePointer<GDataInputStream>
+            let stream: UnsafeMutablePointer<GInputStream>
+            /// `stream` again, as what it is.
+            let output: UnsafeMutablePointer<GBufferedInputStream>
             private let process: OpaquePointer
 
             init(_ command: [String], _ script: String) throws(NacreError) {
@@ -102,7 +117,9 @@
                 let kept = ["PATH", "LD_LIBRARY_PATH", "TZ", "RES_OPTIONS"].compactMap { (name: String) -> String? in
                     g_getenv(name).map { "\(name)=\(String(cString: $0))" }
                 }
-                withStrings(kept) { g_subprocess_launcher_set_environ(launcher, $0) }
+                // No code made at run time, and no memory set aside ahead, which limits could not tell from memory in use.
+                let engine = ["JSC_useJIT=0", "GIGACAGE_ENABLED=0"]
+                withStrings(kept + engine) { g_subprocess_launcher_set_environ(launcher, $0) }
                 var failure: UnsafeMutablePointer<GError>?
                 guard
                     let process = withStrings(
@@ -119,12 +136,13 @@
                 }
                 self.process = process
                 input = g_subprocess_get_stdin_pipe(process)
-                output = g_data_input_stream_new(g_subprocess_get_stdout_pipe(process))
+                stream = g_buffered_input_stream_new_sized(g_subprocess_get_stdout_pipe(process), longest)
+                output = UnsafeMutableRawPointer(stream).assumingMemoryBound(to: GBufferedInputStream.self)
             }
 
             deinit {
                 g_subprocess_force_exit(process)
-                g_object_unref(UnsafeMutableRawPointer(output))
+                g_object_unref(UnsafeMutableRawPointer(stream))
                 g_object_unref(UnsafeMutableRawPointer(process))
             }
         }

@@ -6,8 +6,10 @@
     import Synchronization
 
     /// The desktop's proxy settings by GProxyResolver: GNOME's settings, the portal in a sandbox, else what libproxy finds,
-    /// such as `https_proxy` and `no_proxy`. An automatic configuration is read and run by ourselves. An answer is good for a second: a page that calls two hundred times at once does
-    /// not ask two hundred times, and a change still counts at once for a person.
+    /// such as `https_proxy` and `no_proxy`. An automatic configuration is read and run by ourselves.
+    ///
+    /// An answer is good for a second: a page that calls two hundred times at once does not ask two hundred times, and a
+    /// change still counts at once for a person.
     package actor SystemProxyResolver {
         private nonisolated let thread = GLibThread(name: "nacre-proxy")
         private let log: Log
@@ -15,7 +17,7 @@
         private nonisolated let memory = Mutex(ProxyMemory())
         private let automatic: AutomaticProxy
         private lazy var setting = AutomaticSetting()
-        private var said: Set<String> = []
+        private var said = ProxyComplaints()
 
         package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -39,15 +41,16 @@
         }
 
         private func ask(_ question: String, _ client: ProxyClient) async throws(NacreError) -> String? {
+            let address = setting.address
             do throws(NacreError) {
-                let answer = try await lookUp(question)
+                let answer = try await lookUp(question, address)
                 let choice = try ProxyAnswer.choice(answer, client: client)
                 let now = time.now
                 memory.withLock { $0.keep(answer, to: question, now: now) }
                 return choice
             } catch {
                 // Once a cause: a page opens many connections.
-                if said.insert(error.message).inserted {
+                if said.isNew(error, address) {
                     log.warning(
                         "proxy.failed", ["code": .string(error.code.rawValue), "reason": .string(error.message)])
                 }
@@ -55,8 +58,8 @@
             }
         }
 
-        private func lookUp(_ url: String) async throws(NacreError) -> [String] {
-            if let address = setting.address {
+        private func lookUp(_ url: String, _ address: String?) async throws(NacreError) -> [String] {
+            if let address {
                 return try await automatic.proxies(for: url, by: address)
             }
             let resolver = g_proxy_resolver_get_default()
