@@ -9,6 +9,7 @@
 #include <gio/gunixfdlist.h>
 #include <glib-unix.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 int _dispatch_get_main_queue_handle_4CF(void);
@@ -42,6 +43,9 @@ static inline gboolean nacre_launch_detached(GAppInfo *app, const char *uri, GEr
     return g_desktop_app_info_launch_uris_as_manager(
         G_DESKTOP_APP_INFO(app), &uris, NULL, G_SPAWN_SEARCH_PATH, nacre_leave_session, NULL, NULL, NULL, error);
 }
+
+/// Whatever this process starts from now on has no more rights than it; prctl is variadic.
+static inline gboolean nacre_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }
 
 static inline gboolean nacre_error_is_dbus(const GError *error) { return error && error->domain == G_DBUS_ERROR; }
 static inline gboolean nacre_error_is_io(const GError *error, gint code) {

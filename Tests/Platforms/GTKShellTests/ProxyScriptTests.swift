@@ -1,7 +1,10 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 #if GTKShell && os(Linux)
+    import Foundation
     import NacreCore
+    import NacreTesting
+    import Synchronization
     import Testing
 
     @testable import NacreGTKShell
@@ -101,6 +104,129 @@
             let script = #"{"script": "function FindProxyForURL(u, h) { return 'PROXY ' + h + ':1' }"}"#
             #expect(conversation.answer(script) == #"{"ok":true}"#)
             #expect(conversation.answer(#"{"url": "https://a/", "host": "a"}"#) == #"{"answer":"PROXY a:1"}"#)
+        }
+
+        @Test("What is too long is an error, never a part of an answer; an error is cut")
+        func long() {
+            var conversation = ProxyScriptServer.Conversation()
+            let words = "PROXY ' + 'p'.repeat(Math.max(n, 0)) + ':1; DIRECT"
+            let script = "function FindProxyForURL(u, n) { if (n < 0) throw '\u{1}'.repeat(-n); return '\(words)' }"
+            let question: JSONValue = ["script": .string(script)]
+            #expect(conversation.answer(String(decoding: question.bytes, as: UTF8.self)) == #"{"ok":true}"#)
+            #expect(conversation.answer(#"{"url": "https://a/", "host": "1000"}"#).contains(":1; DIRECT"))
+            for number in ["5000", "-100", "-5000", "-1000000"] {
+                let answer = conversation.answer(#"{"url": "https://a/", "host": "\#(number)"}"#)
+                #expect(answer.hasPrefix(#"{"error":"#) && answer.utf8.count <= 4096, "\(number)")
+            }
+        }
+    }
+
+    @Suite("The names that an automatic proxy configuration asks for")
+    struct ProxyScriptNamesTests {
+        /// A resolver in which names that begin with "slow" take until they are let go.
+        private final class Resolver: Sendable {
+            let asked = Mutex<[String]>([])
+            let letGo = Mutex(false)
+            func address(of host: String) -> String? {
+                asked.withLock { $0.append(host) }
+                while host.hasPrefix("slow"), !letGo.withLock({ $0 }) { usleep(5_000) }
+                return host.hasPrefix("none") ? nil : "192.0.2.7"
+            }
+        }
+
+        @Test("A slow one is unknown after its time, holds no other up, and is found when it has come")
+        func slow() async throws {
+            let resolver = Resolver()
+            // Lets go whatever happens: a test that waits for ever says nothing.
+            let end = Task {
+                try await Task.sleep(for: .seconds(10))
+                resolver.letGo.withLock { $0 = true }
+            }
+            let names = ProxyScriptNames(limit: 1, total: 5) { resolver.address(of: $0) }
+            let engine = try ProxyScriptEngine(
+                script: "function FindProxyForURL(u, h) { return isResolvable(h) ? dnsResolve(h) : 'none' }",
+                names: names)
+            func ask(_ host: String) throws -> String { try engine.answer(for: "https://\(host)/", host: host) }
+            #expect(try ask("slow") == "none")
+            #expect(try ask("quick") == "192.0.2.7")
+            #expect(try ask("none.example") == "none")
+            #expect(try ask("slow") == "none")
+            #expect(resolver.asked.withLock { $0 } == ["slow", "quick", "none.example"])
+            resolver.letGo.withLock { $0 = true }
+            try await until { names.address(of: "slow") == "192.0.2.7" }
+            #expect(resolver.asked.withLock { $0.count } == 3)
+            end.cancel()
+        }
+
+        @Test("All names of one question have a time together, and not any number is under way")
+        func together() {
+            let resolver = Resolver()
+            defer { resolver.letGo.withLock { $0 = true } }
+            let names = ProxyScriptNames(limit: 0.1, total: 0.25) { resolver.address(of: $0) }
+            for number in 0..<20 { #expect(names.address(of: "slow\(number)") == nil) }
+            #expect(resolver.asked.withLock { $0.count } <= 3)
+            for _ in 0..<10 {
+                names.begin()
+                for number in 0..<20 { #expect(names.address(of: "slow\(number)") == nil) }
+            }
+            #expect(resolver.asked.withLock { $0.count } <= 8)
+        }
+    }
+
+    @Suite("The process of automatic proxy configurations")
+    struct ProxyScriptLimitsTests {
+        private func start(_ lines: [String]) throws -> (process: Process, output: FileHandle) {
+            let checkout = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+            let process = Process()
+            process.executableURL = checkout.appending(path: ".build/debug/nacre").standardizedFileURL
+            process.arguments = [ProxyScriptServer.command]
+            process.environment = ["PATH": "/usr/bin:/bin", "JSC_useJIT": "0", "GIGACAGE_ENABLED": "0"]
+            let (input, output) = (Pipe(), Pipe())
+            process.standardInput = input
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            for line in lines { try input.fileHandleForWriting.write(contentsOf: Array((line + "\n").utf8)) }
+            // Its input stays open while its answers are read.
+            let reading = output.fileHandleForReading
+            return (process, reading)
+        }
+
+        private func line(_ output: FileHandle) -> String {
+            var bytes: [UInt8] = []
+            while let byte = output.readData(ofLength: 1).first, byte != UInt8(ascii: "\n") { bytes.append(byte) }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
+        @Test("It takes memory, files, crash pictures and further rights from itself, and still answers")
+        func confined() throws {
+            let (process, output) = try start([
+                #"{"script": "function FindProxyForURL(u, h) { return 'PROXY ' + h + ':1' }"}"#,
+                #"{"url": "https://a/", "host": "a"}"#,
+            ])
+            defer { process.terminate() }
+            #expect(line(output) == #"{"ok":true}"#)
+            #expect(line(output) == #"{"answer":"PROXY a:1"}"#)
+            let place = "/proc/\(process.processIdentifier)/"
+            #expect(try String(contentsOfFile: place + "status", encoding: .utf8).contains("NoNewPrivs:\t1"))
+            let limits = try String(contentsOfFile: place + "limits", encoding: .utf8).split(separator: "\n")
+            func hard(_ name: String) -> Substring? {
+                limits.first { $0.hasPrefix(name) }?.dropFirst(26).split(separator: " ").dropFirst().first
+            }
+            #expect(hard("Max file size") == "0" && hard("Max core file size") == "0")
+            #expect(hard("Max data size").flatMap { Int($0) } != nil)
+        }
+
+        @Test("A script that fills the memory is told that there is none, or ends, and the machine stays as it is")
+        func memory() throws {
+            let (process, output) = try start([
+                #"{"script": "function FindProxyForURL(u, h) { for (let all = [];;) all.push(new Array(1e6).fill(1.5)) }"}"#,
+                #"{"url": "https://a/", "host": "a"}"#,
+            ])
+            defer { process.terminate() }
+            #expect(line(output) == #"{"ok":true}"#)
+            let answer = line(output)
+            #expect(answer.isEmpty || answer.contains("Out of memory"), "\(answer)")
         }
     }
 #endif

@@ -9,14 +9,18 @@
     /// It is somebody's program and may never end: run it where it can be ended (`ProxyScriptServer`).
     final class ProxyScriptEngine {
         private let context: OpaquePointer
+        private let names: ProxyScriptNames
 
         /// Reads the script.
         ///
         /// - Throws: `proxy.script` with what JavaScriptCore says.
-        init(script: String) throws(NacreError) {
+        init(script: String, names: ProxyScriptNames = ProxyScriptNames()) throws(NacreError) {
             context = jsc_context_new()
-            define("dnsResolve") { host, _ in
-                host.flatMap { ProxyScriptNames.address(of: String(cString: $0)) }.map { g_strdup($0) } ?? nil
+            self.names = names
+            define("dnsResolve") { host, names in
+                guard let host, let names else { return nil }
+                return Unmanaged<ProxyScriptNames>.fromOpaque(names).takeUnretainedValue()
+                    .address(of: String(cString: host)).flatMap { g_strdup($0) }
             }
             define("myIpAddress") { _, _ in g_strdup(ProxyScriptNames.ownAddress()) }
             try evaluate(ProxyScriptFunctions.source)
@@ -57,7 +61,8 @@
             let text = GType(16 << 2)
             var parameters = [text]
             let function = jsc_value_new_functionv(
-                context, name, unsafeBitCast(body, to: GCallback.self), nil, nil, text, 1, &parameters)
+                context, name, unsafeBitCast(body, to: GCallback.self), Unmanaged.passUnretained(names).toOpaque(), nil,
+                text, 1, &parameters)
             jsc_context_set_value(context, name, function)
             g_object_unref(UnsafeMutableRawPointer(function!))
         }

@@ -1,12 +1,87 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 #if GTKShell && os(Linux)
+    import Dispatch
     import Glibc
+    import Synchronization
 
     /// What a proxy configuration may ask of the network. IPv4, as its functions know nothing else.
-    enum ProxyScriptNames {
-        /// The first address of a host, such as `192.0.2.7`.
-        static func address(of host: String) -> String? {
+    ///
+    /// A name whose server is slow counts as unknown after a second: the resolver's own patience is longer than anybody's
+    /// who waits for a page, and would end scripts that are in order. It is asked to the end on a thread of its own, so
+    /// that the next question finds the answer, or at once that there is none yet.
+    final class ProxyScriptNames: Sendable {
+        typealias LookUp = @Sendable (_ host: String) -> String?
+
+        /// For how long an address is good, and that there is none.
+        private static let lifetime: Duration = .seconds(10)
+        /// How many names are under way at most.
+        private static let mostUnderWay = 8
+        private static let mostKnown = 256
+
+        private struct State {
+            var known: [String: (address: String?, at: ContinuousClock.Instant)] = [:]
+            var underWay: Set<String> = []
+            var left: Double
+        }
+
+        private let limit: Double
+        private let total: Double
+        private let lookUp: LookUp
+        private let state: Mutex<State>
+
+        /// - Parameters:
+        ///   - limit: the seconds that a name may take.
+        ///   - total: the seconds that all names of one question may take.
+        ///   - lookUp: finds an address, and may block.
+        init(limit: Double = 1, total: Double = 2, lookUp: @escaping LookUp = { ProxyScriptNames.resolve($0) }) {
+            self.limit = limit
+            self.total = total
+            self.lookUp = lookUp
+            state = Mutex(State(left: total))
+        }
+
+        /// Another question begins.
+        func begin() { state.withLock { $0.left = total } }
+
+        private enum Step { case known(String?), wait(Double) }
+
+        /// The first address of a host, such as `192.0.2.7`; nil where there is none, or not in time.
+        func address(of host: String) -> String? {
+            let start = ContinuousClock.now
+            let step = state.withLock { state -> Step in
+                if let known = state.known[host], start - known.at < Self.lifetime { return .known(known.address) }
+                guard state.left > 0, state.underWay.count < Self.mostUnderWay, state.underWay.insert(host).inserted
+                else { return .known(nil) }
+                return .wait(min(limit, state.left))
+            }
+            guard case .wait(let wait) = step else {
+                if case .known(let address) = step { return address }
+                return nil
+            }
+            let done = DispatchSemaphore(value: 0)
+            // A queue of its own has a thread of its own, so that no slow name holds another up.
+            DispatchQueue(label: "nacre-proxy-name").async { [self] in
+                let found = lookUp(host)
+                state.withLock { state in
+                    if state.known.count >= Self.mostKnown { state.known = [:] }
+                    state.known[host] = (found, .now)
+                    state.underWay.remove(host)
+                }
+                done.signal()
+            }
+            defer {
+                let spent = (ContinuousClock.now - start) / .seconds(1)
+                state.withLock { $0.left -= spent }
+            }
+            guard done.wait(timeout: .now() + wait) == .success else { return nil }  // guard: proxy-script-name-limit
+            return state.withLock { $0.known[host]?.address }
+        }
+    }
+
+    extension ProxyScriptNames {
+        /// What the system's resolver finds first. It may take its time.
+        static func resolve(_ host: String) -> String? {
             var hints = addrinfo()
             hints.ai_family = AF_INET
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

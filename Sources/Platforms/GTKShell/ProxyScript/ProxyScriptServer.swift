@@ -22,8 +22,8 @@
                 fputs("1000", file)
                 fclose(file)
             }
-            // A script that never ends, or waits for a name for ever, ends this process and nothing else: also one whose
-            // parent is gone.
+            ProxyScriptLimits.set()  // guard: proxy-script-confined
+            // A script that never ends ends this process and nothing else: also one whose parent is gone.
             signal(SIGALRM, SIG_DFL)
             var alarms = sigset_t()
             sigemptyset(&alarms)
@@ -40,24 +40,37 @@
         }
 
         struct Conversation {
+            /// The longest line that is answered, in bytes.
+            static let longest = 4096
+            /// What is left of an error's words, in bytes: written as JSON, a byte may take six.
+            private static let longestError = 600
+
             private var engine: ProxyScriptEngine?
+            private let names = ProxyScriptNames()
 
             init() {}
 
             mutating func answer(_ line: String) -> String {
-                let answer: JSONValue
+                names.begin()
                 do throws(NacreError) {
-                    answer = try self.answer(JSONParser.parse(line))
+                    let text = Self.text(try self.answer(JSONParser.parse(line)))
+                    // Never a part of it: that could name another proxy.
+                    guard text.utf8.count <= Self.longest else {  // guard: proxy-script-length
+                        throw NacreError("proxy.script", "its answer is longer than any list of proxies")
+                    }
+                    return text
                 } catch {
-                    answer = ["error": .string(error.message)]
+                    let words = String(decoding: error.message.utf8.prefix(Self.longestError), as: UTF8.self)
+                    return Self.text(["error": .string(words)])
                 }
-                return String(decoding: answer.bytes, as: UTF8.self)
             }
+
+            private static func text(_ value: JSONValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 
             private mutating func answer(_ question: JSONValue) throws(NacreError) -> JSONValue {
                 if let script = question["script"]?.string {
                     engine = nil
-                    engine = try ProxyScriptEngine(script: script)
+                    engine = try ProxyScriptEngine(script: script, names: names)
                     return ["ok": true]
                 }
                 guard let engine, let url = question["url"]?.string, let host = question["host"]?.string else {
