@@ -50,7 +50,13 @@ struct ReportText: Sendable {
     private func withoutPersonal(_ text: String) -> String {
         var text = text
         for value in personal {
-            while let place = text.firstRange(ofText: value) { text.replaceSubrange(place, with: "[…]") }
+            var cleaned = ""
+            // What was put in is not looked at again: a name may be a part of it.
+            while let place = text.firstRange(ofText: value) {
+                cleaned += text[..<place.lowerBound] + "[…]"
+                text.removeSubrange(..<place.upperBound)
+            }
+            text = cleaned + text
         }
         return text
     }
