@@ -58,7 +58,8 @@ package struct HTTPPlugin: BridgePlugin {
             }
             if next.origin != url.origin {
                 // What was meant for one server is not told to another.
-                fields.removeAll { ["authorization", "cookie", "x-csrftoken"].contains($0) }  // guard: http-redirect-credentials
+                // guard: http-redirect-credentials
+                fields.removeAll { ["authorization", "cookie", "x-csrftoken"].contains($0) }
             }
             url = next
         }
