@@ -69,6 +69,12 @@ struct ProblemReportTests {
         #expect(text.contains(secret) && !cleaned.contains(secret), "\(cleaned)")
     }
 
+    @Test("A name that is a part of the mark is taken out once", arguments: ["…", "[…]", "[…", "…]"])
+    func ownMark(_ name: String) {
+        let cleaned = ReportText(personal: ["/home/ada", name]).clean("/home/ada/x: no mailbox of \(name) here")
+        #expect(cleaned.utf8.count < 200)
+    }
+
     @Test(
         "What helps stays as it is",
         arguments: [
