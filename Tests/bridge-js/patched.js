@@ -106,6 +106,8 @@ Object.assign(tests, {
       equal((await rejected(fetch(api + "/x", init))).name, "TypeError", JSON.stringify(init));
     }
     equal((await rejected(fetch(api + "/x", { method: "POST", keepalive: true, body: "x".repeat(70_000) }))).name, "TypeError");
+    const stream = new Blob(["x"]).stream();
+    equal((await rejected(fetch(api + "/x", { method: "POST", keepalive: true, body: stream, duplex: "half" }))).name, "TypeError");
     const control = new AbortController();
     control.abort(new Error("mine"));
     equal((await rejected(fetch(api + "/x", { signal: control.signal }))).message, "mine");
@@ -138,6 +140,25 @@ Object.assign(tests, {
     equal((await rejected(response.arrayBuffer())).name, "TimeoutError");
     await soon();
     equal(last().cancelled, true);
+  },
+  "NB-6: uploads that are given up while they wait for their turn hand it on": async () => {
+    // Answers that wait for us, so that the first sixteen keep their turns.
+    const held = [];
+    answer(() => new Promise((done) => held.push(() => done({ status: 200, statusText: "OK", headers: [], token: null }))));
+    const body = new Blob([new Uint8Array(400_000)]);
+    const control = new AbortController();
+    const running = Array.from({ length: 16 }, () => fetch(api + "/x", { method: "POST", body }));
+    await soon();
+    const waiting = Array.from({ length: 16 }, () => rejected(fetch(api + "/x", { method: "POST", body, signal: control.signal })));
+    await soon();
+    control.abort("why");
+    equal([...new Set(await Promise.all(waiting))], ["why"]);
+    const until = async (done) => { for (let i = 0; i < 500 && !done(); i++) await soon(); };
+    await until(() => held.length === 16);
+    for (const one of held) one();
+    await Promise.all(running);
+    answer({ status: 200 });
+    equal((await fetch(api + "/x", { method: "POST", body })).status, 200);
   },
   "redirects: followed as a browser does, or an answer, or an error": async () => {
     const to = (location, status) => answer((one) => ({

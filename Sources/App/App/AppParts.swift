@@ -79,8 +79,8 @@ struct AppParts: Sendable {
             ProblemReport(
                 app: configuration.name, id: configuration.id,
                 versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
-                device: platform.device, session: await session.snapshot, faults: platform.tail?.faults ?? [],
-                lines: platform.tail?.lines ?? [], home: folders.home
+                device: platform.device, session: await session.snapshot, people: await session.people,
+                faults: platform.tail?.faults ?? [], lines: platform.tail?.lines ?? [], home: folders.home
             ).text
         }
         let plugins = StandardPlugins(

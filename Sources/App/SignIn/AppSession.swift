@@ -3,7 +3,7 @@
 package import NacreCore
 package import NacreHTTP
 package import NacrePorts
-import NacreWire
+package import NacreWire
 
 /// The one owner of the session on the device (SE-1 to SE-6): its cookies, its CSRF token, and what the page sees of it.
 ///
@@ -26,7 +26,11 @@ package actor AppSession: SessionAuthority {
     var generation: UInt64 = 1
     let jar = CookieJar()
     var csrf: String?
-    var profile: UserProfile?
+    var profile: UserProfile? {
+        didSet { remember(profile) }
+    }
+    /// Everybody who has been signed in since the start, the last of them last: a problem report must not name them.
+    package private(set) var people: [UserProfile] = []
     var attempt: String?
     var reason: SessionSnapshot.Reason?
     var error: SessionSnapshot.Fault?
@@ -83,6 +87,13 @@ package actor AppSession: SessionAuthority {
 
     func giveUp(_ credentials: SessionCredentials?) {
         if let credentials { replaced.append(credentials) }
+    }
+
+    private func remember(_ profile: UserProfile?) {
+        guard let profile, !people.contains(profile) else { return }
+        // A server that tells something else each time must not fill the memory.
+        if people.count >= 64 { people.removeFirst() }  // guard: session-people
+        people.append(profile)
     }
 
     /// SE-1: the app says when nothing of the session will be left after it closes.

@@ -71,8 +71,9 @@ enum FileDropScript {
     final class FileDrop {
         private unowned let page: WebPage
         private var isAsking = false
-        /// What the next question for files is answered with.
-        private var dropped: [String] = []
+        /// What the next question for files is answered with, and the document it was dropped on.
+        private var dropped: (paths: [String], load: UInt64) = ([], 0)
+        private var round = 0
 
         init(on page: WebPage) {
             self.page = page
@@ -111,8 +112,8 @@ enum FileDropScript {
 
         /// The files a page's input is to get, once, when it asks because of a drop.
         func take() -> [String] {
-            defer { dropped = [] }
-            return dropped
+            defer { dropped = ([], 0) }
+            return dropped.load == page.currentLoad ? dropped.paths : []
         }
 
         private func hover(_ x: Double, _ y: Double) {
@@ -128,14 +129,15 @@ enum FileDropScript {
 
         private func drop(_ paths: [String], _ x: Double, _ y: Double) {
             guard !paths.isEmpty, page.currentLoad != 0 else { return }
-            dropped = paths
+            dropped = (paths, page.currentLoad)
+            round += 1
+            let mine = round
             let (x, y) = place(x, y)
-            let load = page.currentLoad
             Task {
                 _ = try? await page.evaluate(FileDropScript.drop(x: x, y: y), in: .bridge)
                 try? await Task.sleep(for: .seconds(1))
                 // A page that asked for none must not get them at its next question.
-                if load == page.currentLoad { dropped = [] }
+                if mine == round { dropped = ([], 0) }
             }
         }
 

@@ -7,14 +7,15 @@ struct ArchiveDirectory {
     static let stored = 0
     static let deflated = 8
 
-    /// The plain files.
-    let files: [Header]
+    /// Files and folders.
+    let entries: [Header]
     /// Where the directory begins, and the files end.
     let start: Int
 
     /// What the directory says of one file.
     struct Header {
         let path: ReleasePath
+        let isFolder: Bool
         let name: [UInt8]
         let flags: Int
         let method: Int
@@ -55,7 +56,7 @@ struct ArchiveDirectory {
             throw NacreError("release.too_large", "The archive has too many files.")
         }
         let directory = try bytes.read(start..<start + size)
-        var files: [Header] = []
+        var entries: [Header] = []
         var at = 0
         for _ in 0..<count {
             guard at + Self.headerLength <= directory.count else { throw Self.damaged("its directory ends too early") }
@@ -65,15 +66,28 @@ struct ArchiveDirectory {
             let next = at + Self.headerLength + nameLength + extra + comment
             guard next <= directory.count else { throw Self.damaged("its directory ends too early") }
             let name = Array(directory[at + Self.headerLength..<at + Self.headerLength + nameLength])
-            if let header = try Self.header(name, fields) { files.append(header) }
+            let others = directory[at + Self.headerLength + nameLength..<next - comment]
+            try Self.refuseSecondName(Array(others))
+            entries.append(try Self.header(name, fields))
             at = next
         }
         guard at == directory.count else { throw Self.damaged("its directory has more than it counts") }
-        self.files = files
+        self.entries = entries
     }
 
-    /// Nil for a folder.
-    private static func header(_ name: [UInt8], _ fields: Fields) throws(NacreError) -> Header? {
+    /// Info-ZIP's other name for a file, which some readers take for the true one.
+    fileprivate static func refuseSecondName(_ extra: [UInt8]) throws(NacreError) {
+        var at = 0
+        while at + 4 <= extra.count {
+            let field = Fields(extra[at..<at + 4])
+            guard field.number(0, 2) != 0x7075 else {  // guard: archive-second-name
+                throw NacreError("archive.refused", "The archive has a file with two names.")
+            }
+            at += 4 + field.number(2, 2)
+        }
+    }
+
+    private static func header(_ name: [UInt8], _ fields: Fields) throws(NacreError) -> Header {
         let flags = fields.number(8, 2)
         guard let text = String(validating: name, as: UTF8.self) else {
             throw NacreError("archive.refused", "The archive has a name that is not UTF-8.")
@@ -86,8 +100,9 @@ struct ArchiveDirectory {
             throw NacreError(
                 "archive.refused", "The archive's file \"\(text.prefix(80))\" is packed in a way that is not read.")
         }
-        // Made on Unix, the upper half holds the mode: links, devices and pipes are none of a release's business.
-        let kind = fields.number(4, 2) >> 8 == 3 ? fields.number(38, 4) >> 16 & 0xF000 : 0
+        // The upper half holds a Unix mode, whichever system is named: links, devices and pipes are none of a release's
+        // business, and another reader may look at it.
+        let kind = fields.number(38, 4) >> 16 & 0xF000
         guard kind == 0 || kind == 0x8000 || kind == 0x4000 else {  // guard: archive-link
             throw NacreError(
                 "archive.refused", "The archive's \"\(text.prefix(80))\" is a link or no file at all.")
@@ -96,20 +111,21 @@ struct ArchiveDirectory {
         guard packedSize != 0xFFFF_FFFF, size != 0xFFFF_FFFF else {
             throw NacreError("archive.refused", "The archive is of the kind zip64; these are not read.")
         }
-        if text.hasSuffix("/") || kind == 0x4000 {
-            guard size == 0 else { throw damaged("a folder has content") }
-            // Its name counts all the same: a folder above the tree is as good a sign as a file there.
-            _ = try ReleasePath(text.hasSuffix("/") ? text.dropLast() : Substring(text))
-            return nil
-        }
+        let isFolder = text.hasSuffix("/") || kind == 0x4000
+        guard !isFolder || size == 0 else { throw damaged("a folder has content") }
+        // A folder's name counts, too: one above the tree is as good a sign as a file there.
+        let path = try ReleasePath(isFolder && text.hasSuffix("/") ? text.dropLast() : Substring(text))
         guard method == deflated || packedSize == size else { throw damaged("a stored file has two sizes") }
         return Header(
-            path: try ReleasePath(text), name: name, flags: flags, method: method,
+            path: path, isFolder: isFolder, name: name, flags: flags, method: method,
             checksum: UInt32(fields.number(16, 4)), packedSize: packedSize, size: size, offset: fields.number(42, 4))
     }
 }
 
 extension ArchiveDirectory.Header {
+    /// A sum follows the packed bytes, in 12 or 16 bytes.
+    var hasDescriptor: Bool { flags & 8 != 0 }
+
     /// Where the packed bytes lie; the local header must say the same as the directory (APPNOTE 4.3.7).
     func content(in bytes: any RandomAccessBytes) throws(NacreError) -> Range<Int> {
         let length = 30
@@ -122,6 +138,7 @@ extension ArchiveDirectory.Header {
             try bytes.read(offset + length..<nameEnd) == name,  // guard: archive-local-name
             local.number(6, 2) & 0x2049 == flags & 0x2049, local.number(8, 2) == method
         else { throw fault }
+        try ArchiveDirectory.refuseSecondName(try bytes.read(nameEnd..<start))
         // A writer that streams knows the sizes only afterwards, and leaves them empty here.
         let said = (local.number(14, 4), local.number(18, 4), local.number(22, 4))
         let isStreamed = flags & 8 != 0 && said == (0, 0, 0)

@@ -54,13 +54,17 @@ public struct ArchiveReader: Sendable {
         self.bytes = bytes
         let directory = try ArchiveDirectory(bytes, limits: limits)
         var entries: [Entry] = []
-        for header in directory.files {
+        var places: [Place] = []
+        for header in directory.entries {
+            let packed = try header.content(in: bytes)
+            places.append(Place(range: header.offset..<packed.upperBound, hasDescriptor: header.hasDescriptor))
+            guard !header.isFolder else { continue }
             entries.append(
                 Entry(
-                    path: header.path, size: header.size, packed: try header.content(in: bytes),
+                    path: header.path, size: header.size, packed: packed,
                     isDeflated: header.method == ArchiveDirectory.deflated, checksum: header.checksum))
         }
-        try Self.refuseOverlaps(entries, end: directory.start)
+        try Self.refuseGaps(places, end: directory.start)
         // The same rules about names and sizes as for a tree; the digests come with the contents.
         let unknown = TreeDigest(of: [UInt8]())
         _ = try ReleaseTree(
@@ -68,14 +72,25 @@ public struct ArchiveReader: Sendable {
         self.entries = entries
     }
 
-    /// Overlapping entries are how a small archive unpacks to a huge one.
-    private static func refuseOverlaps(_ entries: [Entry], end: Int) throws(NacreError) {
-        var last = 0
-        for range in entries.map(\.packed).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            guard range.lowerBound >= last, range.upperBound <= end else {  // guard: archive-overlap
-                throw NacreError("archive.damaged", "The archive's files lie over each other.")
+    /// An entry's bytes, from its local header on.
+    private struct Place {
+        let range: Range<Int>
+        let hasDescriptor: Bool
+    }
+
+    /// The entries lie side by side and fill everything before the directory. Over each other, a small archive unpacks to a
+    /// huge one; between them, a reader that walks from the start finds files that the directory does not name.
+    private static func refuseGaps(_ places: [Place], end: Int) throws(NacreError) {
+        let sorted = places.sorted { $0.range.lowerBound < $1.range.lowerBound }
+        let starts = sorted.dropFirst().map(\.range.lowerBound) + [end]
+        guard sorted.first.map(\.range.lowerBound) ?? end == 0 else {  // guard: archive-before
+            throw NacreError("archive.damaged", "The archive does not begin with a file.")
+        }
+        for (place, next) in zip(sorted, starts) {
+            let gap = next - place.range.upperBound
+            guard gap == 0 || place.hasDescriptor && (gap == 12 || gap == 16) else {  // guard: archive-overlap
+                throw NacreError("archive.damaged", "The archive's files do not lie side by side.")
             }
-            last = range.upperBound
         }
     }
 

@@ -34,6 +34,8 @@ public struct ReleaseRefusal: Error, Sendable, Equatable, CustomStringConvertibl
     public let guardName: ReleaseGuard
     /// For the log and the update report; one sentence.
     public let message: String
+    /// What was verified before it was refused: its sequence still moves the floor, and what it withdraws is withdrawn.
+    public internal(set) var payload: ReleasePayload?
     public var description: String { "\(guardName.rawValue): \(message)" }
 
     init(_ guardName: ReleaseGuard, _ message: String) { (self.guardName, self.message) = (guardName, message) }
@@ -83,6 +85,8 @@ public struct ReleaseDevice: Sendable {
     public var floor: ReleaseFloor?
     /// What failed to start here.
     public var failed: [ReleaseIdentity: FailedRelease]
+    /// What manifests seen here have withdrawn.
+    public var revoked: Set<TreeDigest>
     /// 0 … 9999, of this device for this salt.
     public var draw: @Sendable (_ salt: String) -> Int
     /// Bytes; nil where nobody knows.
@@ -92,7 +96,8 @@ public struct ReleaseDevice: Sendable {
         hasArchiveKey: Bool, roots: RootKeys? = nil, keySet: ReleaseKeySet? = nil, isDevelopment: Bool = false,
         app: String, channel: String, platform: String, native: NativeVersion, now: Instant,
         running: ReleaseIdentity? = nil, runningVersion: String, floor: ReleaseFloor? = nil,
-        failed: [ReleaseIdentity: FailedRelease] = [:], draw: @escaping @Sendable (String) -> Int = { _ in 0 },
+        failed: [ReleaseIdentity: FailedRelease] = [:], revoked: Set<TreeDigest> = [],
+        draw: @escaping @Sendable (String) -> Int = { _ in 0 },
         space: Int? = nil
     ) {
         (self.hasArchiveKey, self.roots, self.keySet, self.isDevelopment) = (
@@ -100,7 +105,7 @@ public struct ReleaseDevice: Sendable {
         )
         (self.app, self.channel, self.platform, self.native, self.now) = (app, channel, platform, native, now)
         (self.running, self.runningVersion, self.floor, self.failed) = (running, runningVersion, floor, failed)
-        (self.draw, self.space) = (draw, space)
+        (self.revoked, self.draw, self.space) = (revoked, draw, space)
     }
 }
 
@@ -143,6 +148,17 @@ extension ReleaseDevice {
             throw ReleaseRefusal(.transport, "The bundle's address is not https.")
         }
         let payload = try verified(manifest)
+        do throws(ReleaseRefusal) { return try judge(manifest, payload) } catch {
+            var refusal = error
+            refusal.payload = payload
+            throw refusal
+        }
+    }
+
+    /// The guards on what is known to be the publisher's, where the build can know that.
+    private func judge(
+        _ manifest: ReleaseManifest, _ payload: ReleasePayload?
+    ) throws(ReleaseRefusal) -> ReleaseOffer {
         let identity = payload.map { ReleaseIdentity.tree($0.tree.digest) } ?? .checksum(manifest.seal.checksum)
         if let payload { try admit(payload) }
         guard identity != running else {  // guard: update-running
@@ -156,7 +172,10 @@ extension ReleaseDevice {
             throw ReleaseRefusal(.failed, "Version \(manifest.version) has failed to start on this device.")
         }
         if let payload {
-            guard draw(payload.rollout.salt) < payload.rollout.basisPoints else {  // guard: update-rollout
+            // Who runs what was withdrawn does not wait for a turn.
+            let withdrawn = revoked.union(payload.revoked)
+            let isUrgent = withdrawn.contains { running == .tree($0) }
+            guard isUrgent || draw(payload.rollout.salt) < payload.rollout.basisPoints else {  // guard: update-rollout
                 throw ReleaseRefusal(
                     .rollout, "Version \(manifest.version) is for part of the devices, and not yet for this one.")
             }
@@ -216,7 +235,8 @@ extension ReleaseDevice {
         guard payload.native.contains(native) else {  // guard: update-native
             throw ReleaseRefusal(.native, "\(version) does not run in the native version \(native.text).")
         }
-        guard !payload.revoked.contains(payload.tree.digest) else {  // guard: update-revoked
+        // guard: update-revoked
+        guard !payload.revoked.contains(payload.tree.digest), !revoked.contains(payload.tree.digest) else {
             throw ReleaseRefusal(.revoked, "\(version) has been withdrawn.")
         }
     }

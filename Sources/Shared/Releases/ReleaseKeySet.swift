@@ -44,7 +44,7 @@ public struct ReleaseKeySet: Sendable, Equatable {
         (self.roots, self.release, self.freshness) = (roots, release, freshness)
     }
 
-    /// The set that follows `current`, or the first one, which only the built-in roots vouch for.
+    /// The set that follows `current`, or the first one this app sees, of any epoch, which the built-in roots vouch for.
     ///
     /// - Throws: `release.key_set` that says why it is not taken.
     public init(
@@ -52,8 +52,11 @@ public struct ReleaseKeySet: Sendable, Equatable {
     ) throws(NacreError) {
         let set = try ReleaseKeySet(bytes: envelope.payload)
         guard set.app == app else { throw Self.refusal("it is another app's") }  // guard: key-set-app
-        guard set.epoch == (current?.epoch ?? 0) + 1 else {  // guard: key-set-epoch
-            throw Self.refusal("its epoch \(set.epoch) does not follow \(current?.epoch ?? 0)")
+        // A build of later days knows the roots of its day only, and begins with a set that they have signed.
+        if let current {
+            guard set.epoch == current.epoch + 1 else {  // guard: key-set-epoch
+                throw Self.refusal("its epoch \(set.epoch) does not follow \(current.epoch)")
+            }
         }
         // Both must agree: the old ones, so that nobody takes over, and the new ones, so that nobody is locked out.
         guard (current?.roots ?? builtIn).hasSigned(envelope) else {  // guard: key-set-old-roots

@@ -9,6 +9,7 @@ public struct ReleasePath: Hashable, Sendable, CustomStringConvertible {
     /// The longest path and the longest part of one, in bytes, that every system here can hold.
     public static let maximumLength = 1024
     static let maximumPart = 255
+    private static let maximumDepth = 32
 
     /// The path as written, such as `assets/app.js`.
     public let text: String
@@ -33,6 +34,7 @@ public struct ReleasePath: Hashable, Sendable, CustomStringConvertible {
         }
         guard !bytes.contains(UInt8(ascii: "\\")) else { return "has a backslash" }  // guard: path-backslash
         let parts = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count <= maximumDepth else { return "lies in more than \(maximumDepth) folders" }
         for part in parts {
             // An empty part is a path from the root, a folder, or two slashes in a row.
             guard !part.isEmpty else { return "is not relative" }  // guard: path-relative
@@ -56,13 +58,11 @@ public struct ReleasePath: Hashable, Sendable, CustomStringConvertible {
 
     /// The folders above, from the outermost: `a/b/c` has `a` and `a/b`.
     var folders: [String] {
-        var folders: [String] = []
-        var at = text.startIndex
-        while let slash = text[at...].firstIndex(of: "/") {
-            folders.append(String(text[..<slash]))
-            at = text.index(after: slash)
+        // By bytes: a slash with an accent behind it is one character, and a slash all the same.
+        let bytes = Array(text.utf8)
+        return bytes.indices.filter { bytes[$0] == UInt8(ascii: "/") }.map {
+            String(decoding: bytes[..<$0], as: UTF8.self)
         }
-        return folders
     }
 }
 

@@ -320,6 +320,35 @@ struct PatchedFetchTests {
         #expect(ended.withLock { $0["kept"] } == true)
     }
 
+    @Test("What is kept alive has at most 64 KB, counts among the requests, and ends with the session")
+    func keptLimits() async throws {
+        let pieces: JSONValue = ["keepalive": true, "method": "POST", "body": ["length": 10]]
+        #expect(throws: NacreError.self) { try Self.request(pieces.object ?? [:]) }
+        let large = Base64.encode([UInt8](repeating: 1, count: 70_000))
+        #expect(throws: NacreError.self) {
+            try Self.request(["keepalive": true, "method": "POST", "body": .string(large)])
+        }
+        var limits = PatchedFetch.Limits()
+        limits.requests = 1
+        let ended = Mutex(false)
+        let patched = try patched(limits) { _, _ in
+            do { _ = try await BytePipe().read() } catch {
+                ended.withLock { $0 = true }
+                throw error
+            }
+            return HTTPResponse()
+        }
+        let kept = Task { _ = try? await patched.open(Self.request(["keepalive": true]), load: 1) }
+        try await until { await patched.count == 1 }
+        await patched.cancel("nothing", load: 2)
+        let error = await #expect(throws: NacreError.self) { _ = try await patched.open(Self.request(), load: 2) }
+        #expect(error?.code == "page.busy")
+        await patched.cancelAll()
+        await kept.value
+        #expect(ended.withLock { $0 })
+        await #expect(throws: Never.self) { try await until { await patched.count == 0 } }
+    }
+
     // MARK: Limits
 
     @Test("Beyond so many requests, or so many bodies on their way, a page is told to wait")

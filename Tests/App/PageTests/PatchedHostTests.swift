@@ -78,7 +78,10 @@ struct PatchedHostTests {
 
     @Test(
         "An address cannot end the text it stands in",
-        arguments: ["/a\";evil();\"?nacre-worker=classic", "/a\\?nacre-worker=module"])
+        arguments: [
+            "/a\";evil();\"?nacre-worker=classic", "/a\\?nacre-worker=module",
+            "//evil.example/a.js?nacre-worker=classic",
+        ])
     func quoting(_ target: String) {
         #expect(PatchedWorker.stub(for: worker(target)) == nil)
     }

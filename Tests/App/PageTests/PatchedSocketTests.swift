@@ -118,6 +118,27 @@ struct PatchedSocketTests {
         #expect(bytes[7] == 0x88 && bytes[8] == 0x82 && bytes[13] ^ bytes[9] == 0x0F)
     }
 
+    @Test("A ping that comes while a large message waits for room holds nobody up")
+    func pingWhileFull() async throws {
+        let goOn = BytePipe()
+        let got = Mutex(0)
+        let socket = try await open(
+            Self.server { stream in
+                try await stream.write([0x89, 1, 0x21, 0x82, 1, 9])
+                _ = try await goOn.read()
+                while let bytes = try await stream.read() { got.withLock { $0 += bytes.count } }
+            })
+        let large = [UInt8](repeating: 7, count: 300_000)
+        // Two fill the way to the server, and a third waits.
+        let sending = Task { for _ in 0..<3 { try await socket.send(.binary(large)) } }
+        let reading = Task { try await socket.stream.next() }
+        try await Task.sleep(for: .milliseconds(50))
+        try await goOn.write([1])
+        #expect(try await reading.value == [2, 0, 0, 0, 1, 9])
+        try await sending.value
+        try await until { got.withLock { $0 } > 900_000 }
+    }
+
     @Test("A connection that breaks, or says nonsense, is an unclean end", arguments: [[], [0xC1, 0], [0x81, 0x80]])
     func broken(_ bytes: [UInt8]) async throws {
         let socket = try await open(Self.server { stream in try await stream.write(bytes) })

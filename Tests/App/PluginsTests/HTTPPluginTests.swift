@@ -77,7 +77,7 @@ struct HTTPPluginTests {
                 ? HTTPResponse(status: 307, fields: ["Location": "https://other.example/in"]) : HTTPResponse()
         }
         let plugin = try plugin(upstream)
-        let headers: JSONValue = ["Authorization": "Bearer t", "Cookie": "own=1", "X-Kept": "1"]
+        let headers: JSONValue = ["Authorization": "Bearer t", "Cookie": "own=1", "X-CSRFToken": "mine", "X-Kept": "1"]
         _ = await call(plugin, "post", ["url": "https://api.example.org/away", "headers": headers, "data": "x"])
         #expect(upstream.requests.map(\.authority) == ["api.example.org", "other.example"])
         let (first, second) = (upstream.requests[0].fields, upstream.requests[1].fields)
@@ -86,6 +86,18 @@ struct HTTPPluginTests {
         #expect(second["Cookie"] == nil && second["X-CSRFToken"] == nil && second["Authorization"] == nil)
         #expect(second["X-Kept"] == "1")
         #expect(try await upstream.requests[1].body.collect(upTo: 10) == Array("x".utf8))
+    }
+
+    @Test("NB-1, NB-3: another server cannot lead back to the API, where the session would be")
+    func back() async throws {
+        let upstream = Upstream { request in
+            request.authority == "hook.example"
+                ? HTTPResponse(status: 307, fields: ["Location": "https://api.example.org/users/1/delete/"])
+                : HTTPResponse()
+        }
+        let options: JSONValue = ["url": "https://hook.example/x", "data": "x"]
+        #expect(try await code(plugin(upstream), "post", options) == "http.redirect")
+        #expect(upstream.requests.map(\.authority) == ["hook.example"])
     }
 
     @Test("Another host's cookies are its own, and come back to it")

@@ -39,6 +39,29 @@ import Testing
         #expect(await third.session.snapshot.state == .signedOut)
     }
 
+    @Test("Who has signed out is remembered until the end of the run, for a report that must not name them")
+    func people() async throws {
+        let device = await Device.signedIn()
+        let profile = try #require(await device.session.snapshot.profile)
+        device.server.change { $0.sessions = [] }
+        await device.session.validate()
+        #expect(await device.session.snapshot.profile == nil)
+        #expect(await device.session.people.contains(profile))
+    }
+
+    @Test("A server that tells another name at each question does not fill the memory")
+    func manyPeople() async {
+        let device = await Device.signedIn()
+        for number in 0..<80 {
+            device.server.change {
+                $0.profileBody = ["id": "42", "full_name": .string("Ada \(number)"), "email": .null, "language": .null]
+            }
+            await device.session.validate()
+        }
+        let people = await device.session.people
+        #expect(people.count == 64 && people.last?.fullName == "Ada 79")
+    }
+
     @Test(
         "SE-3: why a session is over is told as the server's code and the cookie say",
         arguments: [

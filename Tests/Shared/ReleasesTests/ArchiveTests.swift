@@ -101,6 +101,10 @@ struct ArchiveTests {
                 "i = zipfile.ZipInfo('l'); i.create_system = 3; i.external_attr = 0o120777 << 16; z.writestr(i, '/etc/passwd')"
             ),
             (
+                "link of another system",
+                "i = zipfile.ZipInfo('l'); i.create_system = 19; i.external_attr = 0o120777 << 16; z.writestr(i, 'x')"
+            ),
+            (
                 "device",
                 "i = zipfile.ZipInfo('l'); i.create_system = 3; i.external_attr = 0o020666 << 16; z.writestr(i, '')"
             ),
@@ -202,6 +206,37 @@ struct ArchiveTests {
         // The inner one's local header stands where the outer one's content begins.
         zip.point("inner", bytes("payload"), at: 30 + 5)
         #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("UP-5: bytes that the directory does not name, before, between or behind the files, are refused")
+    func gaps() throws {
+        func hidden(_ names: [String]) throws -> ArchiveReader {
+            var zip = RawZip()
+            for name in names {
+                let offset = zip.addLocal(name, bytes(name))
+                if !name.hasPrefix("hidden") { zip.point(name, bytes(name), at: offset) }
+            }
+            return try ArchiveReader(MemoryBytes(zip.finished))
+        }
+        #expect(throws: Never.self) { try hidden(["a", "b"]) }
+        for names in [["hidden", "a", "b"], ["a", "hidden", "b"], ["a", "b", "hidden"], ["hidden"]] {
+            #expect(throws: NacreError.self, "\(names)") { try hidden(names) }
+        }
+    }
+
+    @Test("UP-5: a second name in an extra field is refused, in either place")
+    func secondName() throws {
+        for (local, central) in [(true, false), (false, true)] {
+            let folder = try TemporaryFolder()
+            let field = "struct.pack('<HHBI4s', 0x7075, 9, 1, 0, b'evil')"
+            let code = """
+                i = zipfile.ZipInfo('a')
+                i.extra = \(local ? field : "b''")
+                z.writestr(i, '1')
+                i.extra = \(central ? field : "b''")
+                """
+            #expect(throws: NacreError.self) { try python(code, in: folder) }
+        }
     }
 
     @Test("A name that is not UTF-8, and a directory that is too large, are refused")

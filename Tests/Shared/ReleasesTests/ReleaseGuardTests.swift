@@ -42,6 +42,9 @@ struct ReleaseGuardTests {
         Fall(guardName: .native, what: "too new", device: { $0.native = try! NativeVersion("2.0.0") }),
         Fall(guardName: .revoked, what: "withdrawn", payload: { $0.revoked = [$0.tree.digest] }),
         Fall(
+            guardName: .revoked, what: "withdrawn by an earlier one",
+            device: { $0.revoked = [try! Publisher().payload().tree.digest] }),
+        Fall(
             guardName: .running, what: "the same tree",
             device: { $0.running = .tree(try! Publisher().payload().tree.digest) }),
         Fall(guardName: .sequence, what: "the same sequence", device: { $0.floor = ReleaseFloor(taken: 7) }),
@@ -158,6 +161,28 @@ struct ReleaseGuardTests {
             device.floor = ReleaseFloor(taken: 1)
         }
         #expect(throws: ReleaseRefusal.self) { try device.judge(bytes(text), from: manifestURL) }
+    }
+
+    @Test("UP-4: what is refused after it was verified still tells its sequence and what it withdraws")
+    func refusedPayload() throws {
+        let bad = TreeDigest(of: bytes("bad"))
+        let manifest = try publisher.manifest(
+            publisher.payload { ($0.revoked, $0.rollout) = ([bad], .init(basisPoints: 0)) }
+        ).bytes
+        let refusal = #expect(throws: ReleaseRefusal.self) {
+            try publisher.device().judge(manifest, from: manifestURL)
+        }
+        #expect(refusal?.guardName == .rollout)
+        #expect(refusal?.payload?.revoked == [bad] && refusal?.payload?.sequence == 7)
+        // Who runs what was withdrawn does not wait for a turn.
+        let urgent = try publisher.device { $0.running = .tree(bad) }
+        #expect(throws: Never.self) { try urgent.judge(manifest, from: manifestURL) }
+        var unsigned = try publisher.manifest(publisher.payload())
+        unsigned.envelope = nil
+        let unverified = #expect(throws: ReleaseRefusal.self) {
+            try publisher.device().judge(unsigned.bytes, from: manifestURL)
+        }
+        #expect(unverified?.payload == nil)
     }
 
     @Test("UP-4: development may use http, and nothing else is different")

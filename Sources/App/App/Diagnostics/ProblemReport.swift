@@ -14,14 +14,18 @@ struct ProblemReport: Sendable {
     let versions: String
     let device: DeviceFacts
     let session: SessionSnapshot
+    /// Everybody who was signed in while the lines were written.
+    let people: [UserProfile]
     let faults: [String]
     let lines: [String]
     /// Whose folder must not be named.
     let home: String
 
     var text: String {
-        let profile = session.profile
-        let own = [home, profile?.id, profile?.email, profile?.fullName].compactMap { $0 }
+        let folder = home.hasSuffix("/") ? String(home.dropLast()) : home
+        // Who has signed out since is in the lines still.
+        let everybody = people + [session.profile].compactMap { $0 }  // guard: report-everybody
+        let own = [folder] + everybody.flatMap { [$0.id, $0.email, $0.fullName].compactMap { $0 } }
         let cleaner = ReportText(personal: own)
         let engine = device.webViewVersion.map { "; web engine \($0)" } ?? ""
         let fault = session.error.map { "; \($0.code)" } ?? ""

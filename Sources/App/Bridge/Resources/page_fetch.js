@@ -309,12 +309,17 @@
       if (source?.blob && source.blob.size <= PIECE) {
         body = toBase64(new Uint8Array(await source.blob.arrayBuffer()));
       } else if (source) {
-        done = await unless(signal, turn(), stop);
+        const mine = turn();
+        // Whoever no longer waits hands the turn on when it comes.
+        done = await unless(signal, mine, () => {
+          stop();
+          mine.then((release) => release());
+        });
         body = { length: source.blob ? source.blob.size : null };
       }
     } catch (error) {
       open.delete(id);
-      throw failure(error);
+      throw signal?.aborted ? aborted(signal) : failure(error);
     }
     if (signal?.aborted) {
       open.delete(id);
@@ -440,7 +445,7 @@
       plan.url = next;
       if (next.origin === configuration.apiOrigin) continue;
       // Somebody else's server: the web view's own fetch, with nothing that was meant for the API.
-      const headers = plan.headers.filter(([name]) => name !== "authorization");
+      const headers = plan.headers.filter(([name]) => !["authorization", "x-csrftoken"].includes(name));
       const response = await nativeFetch(next, {
         method: plan.method, headers, body: plan.source?.blob, signal: plan.signal, mode: plan.mode ?? "cors",
         credentials: "omit", referrerPolicy: "no-referrer",
@@ -471,7 +476,7 @@
     const plan = {
       url, method, headers: [...headers], source, credentials: request.credentials, keepalive: request.keepalive, signal,
     };
-    if (plan.keepalive && source?.blob?.size > 65_536) throw new TypeError("What is kept alive sends no more than 64 KB.");
+    if (plan.keepalive && (source?.stream || source?.blob?.size > 65_536)) throw new TypeError("What is kept alive sends no more than 64 KB.");
     plan.redirect = request.redirect;
     plan.mode = request.mode;
     const { answer, url: last, hops, response: others } = await follow(plan);

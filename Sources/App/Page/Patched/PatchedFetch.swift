@@ -73,6 +73,8 @@ package actor PatchedFetch {
     private let log: Log
     private var load: UInt64 = 0
     private var exchanges: [String: Exchange] = [:]
+    /// What is kept alive of pages that have been left; it counts, and ends with the session.
+    private var kept: [Exchange] = []
 
     /// - Parameters:
     ///   - isAPI: whether an origin is the API's, the only one that requests may go to.
@@ -122,7 +124,10 @@ package actor PatchedFetch {
             remove(exchange)
             throw error
         }
-        guard exchanges[request.id] === exchange else { throw CancellationError() }
+        guard exchanges[request.id] === exchange else {
+            remove(exchange)
+            throw CancellationError()
+        }
         exchange.isAnswered = true
         let isEmpty = request.method == .head || [204, 205, 304].contains(response.status.rawValue)
         if isEmpty || response.body.length == 0 {
@@ -146,7 +151,7 @@ package actor PatchedFetch {
             throw NacreError("page.request", "Two requests of the page have one id.")
         }
         let uploads = exchanges.values.count { !$0.isUploaded }
-        guard exchanges.count < limits.requests, uploads < limits.uploads else {  // guard: patched-limit
+        guard exchanges.count + kept.count < limits.requests, uploads < limits.uploads else {  // guard: patched-limit
             log.warning("page.busy", ["requests": JSONValue(exchanges.count), "uploads": JSONValue(uploads)])
             throw NacreError("page.busy", "The page has too many requests open at once; let some end first.")
         }
@@ -160,7 +165,13 @@ package actor PatchedFetch {
         if load > self.load {
             self.load = load
             // What is kept alive goes on by itself.
-            for exchange in exchanges.values where !exchange.request.isKeptAlive { exchange.cancel() }
+            for exchange in exchanges.values {
+                if exchange.request.isKeptAlive, !exchange.isAnswered {
+                    kept.append(exchange)
+                } else {
+                    exchange.cancel()
+                }
+            }
             exchanges = [:]
         }
         guard load == self.load else {  // guard: patched-stale-load
@@ -187,6 +198,7 @@ package actor PatchedFetch {
 
     private func remove(_ exchange: Exchange) {
         if exchanges[exchange.request.id] === exchange { exchanges[exchange.request.id] = nil }
+        kept.removeAll { $0 === exchange }
     }
 
     /// Forgets a request of which nothing more can come.
@@ -291,8 +303,8 @@ package actor PatchedFetch {
 
     /// Ends everything, at sign-out (NB-13).
     package func cancelAll() {
-        for exchange in exchanges.values { exchange.cancel() }
-        exchanges = [:]
+        for exchange in kept + exchanges.values { exchange.cancel() }
+        (exchanges, kept) = ([:], [])
     }
 
     // MARK: Bodies of answers

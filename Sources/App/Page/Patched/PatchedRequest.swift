@@ -27,6 +27,7 @@ package struct PatchedRequest: Sendable {
     /// The most bytes that a message of the page may carry at once.
     package static let largestPiece = 1024 * 1024
     private static let largestFields = 256 * 1024
+    private static let largestKept = 64 * 1024
 
     /// What a browser sets by itself or lets nobody set (Fetch standard, "forbidden request-header").
     private static let forbidden: Set<String> = [
@@ -72,6 +73,16 @@ package struct PatchedRequest: Sendable {
         body = try Self.body(options["body"] ?? .null, fault: fault)
         hasSession = options["credentials"]?.string != "omit"
         isKeptAlive = options["keepalive"]?.bool ?? false
+        // The Fetch standard's limit: what outlives its page must not be large, nor without an end.
+        let carried: Int? =
+            switch body {
+            case .none: 0
+            case .whole(let bytes): bytes.count
+            case .pieces: nil
+            }
+        guard !isKeptAlive || carried.map({ $0 <= Self.largestKept }) ?? false else {  // guard: patched-kept-size
+            throw fault("is to be kept alive and has more than 64 KB")
+        }
     }
 
     private static func body(

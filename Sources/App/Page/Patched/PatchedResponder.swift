@@ -40,6 +40,8 @@ enum PatchedWorker {
     /// The script, or nil where nothing of the kind is asked.
     static func stub(for request: HTTPRequest) -> HTTPResponse? {
         guard request.method == .get, let query = request.query else { return nil }
+        // In a script two slashes begin another host.
+        guard !request.path.hasPrefix("//") else { return nil }  // guard: patched-worker-host
         let parts = query.split(separator: "&", omittingEmptySubsequences: false)
         guard let last = parts.last, last.hasPrefix(mark) else { return nil }
         let rest = parts.dropLast().joined(separator: "&")

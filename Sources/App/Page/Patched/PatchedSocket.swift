@@ -31,6 +31,8 @@ package final class PatchedSocket: Sendable {
     private let random: any RandomSource
     private let reader = Mutex(SocketFrameReader())
     private let isOver = Mutex(false)
+    /// The page's messages and the answers to a server's pings are written one after the other.
+    private let writing = AsyncLock()
 
     private init(chosen: String, end: MemoryStream, carrying: Task<Void, Never>, random: any RandomSource) {
         self.chosen = chosen
@@ -85,12 +87,16 @@ package final class PatchedSocket: Sendable {
     /// Sends a message, waiting while the server is slow.
     package func send(_ message: Message) async throws {
         switch message {
-        case .text(let bytes): try await end.write(frame(0x1, bytes))
-        case .binary(let bytes): try await end.write(frame(0x2, bytes))
+        case .text(let bytes): try await write(frame(0x1, bytes))
+        case .binary(let bytes): try await write(frame(0x2, bytes))
         case .close(let code, let reason):
             let number = code.map { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
-            try await end.write(frame(0x8, number + (code == nil ? [] : reason.prefix(123))))
+            try await write(frame(0x8, number + (code == nil ? [] : reason.prefix(123))))
         }
+    }
+
+    private func write(_ bytes: [UInt8]) async throws {
+        try await writing.run { try await end.write(bytes) }  // guard: patched-socket-writers
     }
 
     /// Ends it without a word.
@@ -128,15 +134,15 @@ package final class PatchedSocket: Sendable {
                 while let message = try reader.withLock({ (state) throws(SocketFault) in try state.next() }) {
                     switch message {
                     case .data(let kind, let payload): return Self.record(kind, payload)
-                    case .ping(let payload): try? await end.write(frame(0xA, payload))
+                    case .ping(let payload): try? await write(frame(0xA, payload))
                     case .pong: break
                     case .close(let payload):
-                        try? await end.write(frame(0x8, Array(payload.prefix(2))))
+                        try? await write(frame(0x8, Array(payload.prefix(2))))
                         return await over(payload)
                     }
                 }
             } catch {
-                try? await end.write(frame(0x8, [UInt8(error.code >> 8), UInt8(error.code & 255)]))
+                try? await write(frame(0x8, [UInt8(error.code >> 8), UInt8(error.code & 255)]))
                 return await over([UInt8(1006 >> 8), UInt8(1006 & 255)])
             }
             guard let bytes = try? await end.read() else { return await over([UInt8(1006 >> 8), UInt8(1006 & 255)]) }

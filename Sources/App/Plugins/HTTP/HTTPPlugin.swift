@@ -35,7 +35,9 @@ package struct HTTPPlugin: BridgePlugin {
     package func call(_ method: String, options: JSONValue, call: BridgeCallContext) async throws -> JSONValue {
         let plan = try HTTPPlan(method, options, address: address, random: random)
         var (url, verb, body, fields) = (plan.url, plan.method, plan.body, plan.fields)
+        var hasLeft = false
         for _ in 0...Self.redirects {
+            hasLeft = hasLeft || !cookies.isAPI(url)
             let request = HTTPRequest(verb, url, fields: fields, body: body.map(HTTPBody.bytes) ?? HTTPBody.none)
             let response = try await send(request, url, plan)
             guard plan.followsRedirects, let location = response.fields["Location"],
@@ -45,6 +47,10 @@ package struct HTTPPlugin: BridgePlugin {
                 throw BridgeRejection(code: "http.redirect", message: "The server redirects to what is no web address.")
             }
             try address.check(next)
+            // Another server must not choose what is done at the API in the person's name.
+            guard !hasLeft || !cookies.isAPI(next) else {  // guard: http-redirect-back
+                throw BridgeRejection(code: "http.redirect", message: "Another server redirects to the API.")
+            }
             let code = response.status.rawValue
             if code == 303 && verb != .head || (code == 301 || code == 302) && verb == .post {
                 (verb, body) = (.get, nil)
@@ -52,7 +58,8 @@ package struct HTTPPlugin: BridgePlugin {
             }
             if next.origin != url.origin {
                 // What was meant for one server is not told to another.
-                fields.removeAll { ["authorization", "cookie"].contains($0) }  // guard: http-redirect-credentials
+                // guard: http-redirect-credentials
+                fields.removeAll { ["authorization", "cookie", "x-csrftoken"].contains($0) }
             }
             url = next
         }
