@@ -45,7 +45,8 @@
 
         /// One more entry at the end, which does this when it is chosen.
         static func append(_ label: String, to menu: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
-            let action = g_simple_action_new("nacre-entry", nil)!
+            // WebKit finds the action by its name again, so each entry needs one of its own.
+            let action = g_simple_action_new("nacre-entry-\(webkit_context_menu_get_n_items(menu))", nil)!
             Signals.connectActivate(UnsafeMutableRawPointer(action), body)
             if webkit_context_menu_get_n_items(menu) > 0 {
                 webkit_context_menu_append(menu, webkit_context_menu_item_new_separator())
