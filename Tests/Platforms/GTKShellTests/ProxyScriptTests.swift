@@ -139,10 +139,11 @@
             let resolver = Resolver()
             // Lets go whatever happens: a test that waits for ever says nothing.
             let end = Task {
-                try await Task.sleep(for: .seconds(10))
+                try await Task.sleep(for: .seconds(120))
                 resolver.letGo.withLock { $0 = true }
             }
-            let names = ProxyScriptNames(limit: 1, total: 5) { resolver.address(of: $0) }
+            // Long enough for a machine that does much else beside.
+            let names = ProxyScriptNames(limit: 3, total: 60, lifetime: .seconds(600)) { resolver.address(of: $0) }
             let engine = try ProxyScriptEngine(
                 script: "function FindProxyForURL(u, h) { return isResolvable(h) ? dnsResolve(h) : 'none' }",
                 names: names)

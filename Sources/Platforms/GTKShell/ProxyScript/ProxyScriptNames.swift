@@ -13,8 +13,6 @@
     final class ProxyScriptNames: Sendable {
         typealias LookUp = @Sendable (_ host: String) -> String?
 
-        /// For how long an address is good, and that there is none.
-        private static let lifetime: Duration = .seconds(10)
         /// How many names are under way at most.
         private static let mostUnderWay = 8
         private static let mostKnown = 256
@@ -27,16 +25,22 @@
 
         private let limit: Double
         private let total: Double
+        private let lifetime: Duration
         private let lookUp: LookUp
         private let state: Mutex<State>
 
         /// - Parameters:
         ///   - limit: the seconds that a name may take.
         ///   - total: the seconds that all names of one question may take.
+        ///   - lifetime: for how long an address is good, and that there is none.
         ///   - lookUp: finds an address, and may block.
-        init(limit: Double = 1, total: Double = 2, lookUp: @escaping LookUp = { ProxyScriptNames.resolve($0) }) {
+        init(
+            limit: Double = 1, total: Double = 2, lifetime: Duration = .seconds(10),
+            lookUp: @escaping LookUp = { ProxyScriptNames.resolve($0) }
+        ) {
             self.limit = limit
             self.total = total
+            self.lifetime = lifetime
             self.lookUp = lookUp
             state = Mutex(State(left: total))
         }
@@ -50,7 +54,7 @@
         func address(of host: String) -> String? {
             let start = ContinuousClock.now
             let step = state.withLock { state -> Step in
-                if let known = state.known[host], start - known.at < Self.lifetime { return .known(known.address) }
+                if let known = state.known[host], start - known.at < lifetime { return .known(known.address) }
                 guard state.left > 0, state.underWay.count < Self.mostUnderWay, state.underWay.insert(host).inserted
                 else { return .known(nil) }
                 return .wait(min(limit, state.left))
