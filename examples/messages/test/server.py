@@ -152,7 +152,7 @@ class Servers:
             count = {"many": 10_000}.get(scenario)
             mail = self.mail.setdefault(scenario, fixtures.Mail(count))
             if scenario == "empty":
-                mail.threads = []
+                mail.threads, mail.drafts = [], {}
         route = path.removeprefix("/api/v1.0/")
         if route.startswith("blob/"):
             return mail_api.blob(request, route, mail, answer, scenario)
