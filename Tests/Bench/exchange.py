@@ -29,7 +29,8 @@ def start(desktop):
     path = servers.configuration()
     settings = json.loads(path.read_text())
     # The limit is for strangers; here one address stands for many people.
-    settings |= {"mobile": {"exchangesPerMinute": 100_000}, "limits": {"departuresPerMinute": 100_000}}
+    settings |= {"mobile": {"exchangesPerMinute": 100_000}, "limits": {"departuresPerMinute": 100_000, "silentPerMinute": 100_000},
+                 "sessions": {"perPerson": 10_000}}
     path.write_text(json.dumps(settings))
     process = desktop.spawn("gateway", [BINARIES / "nacre", "serve", "--config", path], env=servers.environment)
     if not until(lambda: answers(servers.origin + "/readyz"), 20):

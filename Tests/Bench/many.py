@@ -20,7 +20,7 @@ def serve(desktop, name):
     servers.data = desktop.root / name
     servers.data.mkdir()
     path = servers.configuration()
-    settings = json.loads(path.read_text()) | {"limits": {"departuresPerMinute": 100_000}}
+    settings = json.loads(path.read_text()) | {"limits": {"departuresPerMinute": 100_000, "silentPerMinute": 100_000}}
     path.write_text(json.dumps(settings))
     process = desktop.spawn(name, [BINARIES / "nacre", "serve", "--config", path], env=servers.environment)
     if not until(lambda: answers(servers.origin + "/readyz"), 20):
