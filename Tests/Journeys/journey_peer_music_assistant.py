@@ -95,7 +95,8 @@ def journey(report):
         app.change(bundle={"serviceWorker": True})
         app.start()
         app.wait_for(f"!!document.querySelector({json.dumps(ADDRESS)})", 40, "the field for the server's address")
-        text = app.text()
+        # Its words come after its fields.
+        text = app.wait_for("document.body.innerText.toLowerCase().includes('server') && document.body.innerText", 30, "the app's words")
         report.see("the app starts and asks for its server", "server" in text.lower(), text[:90].replace("\n", " "))
         worker = app.wait_for("navigator.serviceWorker.getRegistration().then(r => !!(r && (r.active || r.waiting || r.installing)))", 30,
                               "the service worker")
