@@ -27,7 +27,7 @@ struct ArchiveDirectory {
 
     private static let endLength = 22
     private static let headerLength = 46
-    private static let localLength = 30
+    fileprivate static let localLength = 30
 
     static func damaged(_ what: String) -> NacreError {
         NacreError("archive.damaged", "The archive is damaged: \(what).")
@@ -128,7 +128,7 @@ extension ArchiveDirectory.Header {
 
     /// Where the packed bytes lie; the local header must say the same as the directory (APPNOTE 4.3.7).
     func content(in bytes: any RandomAccessBytes) throws(NacreError) -> Range<Int> {
-        let length = 30
+        let length = ArchiveDirectory.localLength
         let fault = ArchiveDirectory.damaged("what stands before \"\(path)\" does not agree with the directory")
         guard offset >= 0, offset + length <= bytes.count else { throw fault }
         let local = Fields(try bytes.read(offset..<offset + length))

@@ -11,6 +11,19 @@ public protocol RandomAccessBytes: Sendable {
     func read(_ range: Range<Int>) throws(NacreError) -> [UInt8]
 }
 
+extension RandomAccessBytes {
+    /// A range, or everything, in pieces that no memory minds.
+    ///
+    /// - Throws: `file.read`, what `take` throws.
+    func eachPiece(in range: Range<Int>? = nil, _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
+        let range = range ?? 0..<count
+        let size = 256 * 1024
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: size) {
+            try take(try read(start..<min(start + size, range.upperBound)))
+        }
+    }
+}
+
 /// Bytes in memory.
 public struct MemoryBytes: RandomAccessBytes {
     private let bytes: [UInt8]
@@ -110,21 +123,15 @@ public struct ArchiveReader: Sendable {
             check.update(piece)
             try take(piece)
         }
-        let pieces = stride(from: entry.packed.lowerBound, to: entry.packed.upperBound, by: Self.piece)
         if entry.isDeflated {
             var inflater = try Inflater()
-            for start in pieces {
-                let input = try bytes.read(start..<min(start + Self.piece, entry.packed.upperBound))
-                try inflater.inflate(input, pass)
+            try bytes.eachPiece(in: entry.packed) { (piece: [UInt8]) throws(NacreError) in
+                try inflater.inflate(piece, pass)
             }
             guard inflater.isFinished else { throw damaged }
         } else {
-            for start in pieces {
-                try pass(try bytes.read(start..<min(start + Self.piece, entry.packed.upperBound)))
-            }
+            try bytes.eachPiece(in: entry.packed, pass)
         }
         guard produced == entry.size, check.value == entry.checksum else { throw damaged }  // guard: archive-checksum
     }
-
-    private static let piece = 128 * 1024
 }

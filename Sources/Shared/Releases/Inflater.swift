@@ -30,10 +30,9 @@ struct Inflater: ~Copyable {
     mutating func inflate(_ packed: [UInt8], _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
         let damaged = NacreError("archive.damaged", "The archive holds packed bytes that are none.")
         guard !isFinished else { throw damaged }
-        var input = packed
-        var failure: NacreError?
-        let left = input.withUnsafeMutableBufferPointer { buffer -> UInt32 in
-            stream.pointee.next_in = buffer.baseAddress
+        let left = try packed.withUnsafeBufferPointer { (buffer) throws(NacreError) -> UInt32 in
+            // zlib only reads from there.
+            stream.pointee.next_in = UnsafeMutablePointer(mutating: buffer.baseAddress)
             stream.pointee.avail_in = UInt32(buffer.count)
             var out = [UInt8](repeating: 0, count: Self.piece)
             repeat {
@@ -43,22 +42,13 @@ struct Inflater: ~Copyable {
                     let code = CZlib.inflate(stream, Z_NO_FLUSH)
                     return (code, space.count - Int(stream.pointee.avail_out))
                 }
-                guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else {
-                    failure = damaged
-                    return 0
-                }
+                guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw damaged }
                 isFinished = code == Z_STREAM_END
-                if count > 0 {
-                    do throws(NacreError) { try take(Array(out[..<count])) } catch {
-                        failure = error
-                        return 0
-                    }
-                }
+                if count > 0 { try take(Array(out[..<count])) }
                 if code == Z_BUF_ERROR || isFinished { break }
             } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
             return stream.pointee.avail_in
         }
-        if let failure { throw failure }
         guard left == 0 else { throw damaged }
     }
 }

@@ -4,8 +4,6 @@ public import NacreCore
 import NacreCrypto
 
 extension SourceSystemSeal.Contents {
-    private static var piece: Int { 256 * 1024 }
-
     /// Encrypts a plain archive, piece by piece.
     ///
     /// - Throws: `file.read`, `crypto.*`, what `take` throws.
@@ -13,9 +11,7 @@ extension SourceSystemSeal.Contents {
         _ plain: any RandomAccessBytes, _ take: ([UInt8]) throws(NacreError) -> Void
     ) throws(NacreError) {
         var cipher = try AES128CBC(.encrypt, key: key, vector: vector)
-        for start in stride(from: 0, to: plain.count, by: Self.piece) {
-            try take(try cipher.update(try plain.read(start..<min(start + Self.piece, plain.count))))
-        }
+        try plain.eachPiece { (piece: [UInt8]) throws(NacreError) in try take(try cipher.update(piece)) }
         try take(try cipher.finish())
     }
 
@@ -30,8 +26,8 @@ extension SourceSystemSeal.Contents {
         guard sealed.count > 0, sealed.count % AES128CBC.blockSize == 0 else { throw fault }
         var cipher = try AES128CBC(.decrypt, key: key, vector: vector)
         var hasher = SHA256Hasher()
-        for start in stride(from: 0, to: sealed.count, by: Self.piece) {
-            let plain = try cipher.update(try sealed.read(start..<min(start + Self.piece, sealed.count)))
+        try sealed.eachPiece { (piece: [UInt8]) throws(NacreError) in
+            let plain = try cipher.update(piece)
             hasher.update(plain)
             try take(plain)
         }

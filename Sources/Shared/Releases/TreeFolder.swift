@@ -105,9 +105,7 @@ public struct TreeFolder: Sendable {
         let path = try ReleasePath(inside)
         let bytes = try FileBytes(file(path))
         var hasher = SHA256Hasher()
-        for start in stride(from: 0, to: bytes.count, by: 256 * 1024) {
-            hasher.update(try bytes.read(start..<min(start + 256 * 1024, bytes.count)))
-        }
+        try bytes.eachPiece { (piece: [UInt8]) throws(NacreError) in hasher.update(piece) }
         guard let digest = TreeDigest(bytes: hasher.finish()) else {
             preconditionFailure("SHA-256 has 32 bytes")
         }

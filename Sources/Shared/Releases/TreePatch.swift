@@ -49,18 +49,10 @@ public enum TreePatch {
         }
         guard ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(target.count))) == 0 else { throw fault }
         var result: [UInt8] = []
-        var failure: NacreError?
-        base.withUnsafeBytes { old in
-            target.withUnsafeBytes { new in
-                do throws(NacreError) {
-                    guard ZSTD_isError(ZSTD_CCtx_refPrefix(context, old.baseAddress, old.count)) == 0 else {
-                        throw fault
-                    }
-                    try compress(new, context, into: &result, fault, progress)
-                } catch { failure = error }
-            }
+        try withBytes(base, target) { (old, new) throws(NacreError) in
+            guard ZSTD_isError(ZSTD_CCtx_refPrefix(context, old.baseAddress, old.count)) == 0 else { throw fault }
+            try compress(new, context, into: &result, fault, progress)
         }
-        if let failure { throw failure }
         return result
     }
 
@@ -103,18 +95,10 @@ public enum TreePatch {
         guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(windowLimit))) == 0 else {
             throw damaged
         }
-        var failure: NacreError?
-        base.withUnsafeBytes { old in
-            patch.withUnsafeBytes { packed in
-                do throws(NacreError) {
-                    guard ZSTD_isError(ZSTD_DCtx_refPrefix(context, old.baseAddress, old.count)) == 0 else {
-                        throw damaged
-                    }
-                    try decompress(packed, context, size, damaged, take)
-                } catch { failure = error }
-            }
+        try withBytes(base, patch) { (old, packed) throws(NacreError) in
+            guard ZSTD_isError(ZSTD_DCtx_refPrefix(context, old.baseAddress, old.count)) == 0 else { throw damaged }
+            try decompress(packed, context, size, damaged, take)
         }
-        if let failure { throw failure }
     }
 
     private static func decompress(
@@ -139,6 +123,18 @@ public enum TreePatch {
         }
         // One frame and nothing behind it.
         guard produced == size, source.pos == packed.count else { throw damaged }  // guard: patch-whole
+    }
+
+    /// Both as the C library wants them, for as long as `body` runs: zstd keeps the address of what it refers to.
+    private static func withBytes(
+        _ one: [UInt8], _ two: [UInt8],
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(NacreError) -> Void
+    ) throws(NacreError) {
+        try one.withUnsafeBufferPointer { (one) throws(NacreError) in
+            try two.withUnsafeBufferPointer { (two) throws(NacreError) in
+                try body(UnsafeRawBufferPointer(one), UnsafeRawBufferPointer(two))
+            }
+        }
     }
 
     /// What zstd allows on 64-bit systems, and a phone can spare.
