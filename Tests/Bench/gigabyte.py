@@ -30,7 +30,7 @@ def processor(desktop, web, base):
     ours = Ours(desktop, web)
     try:
         ours.start()
-        pid = processes(desktop)["nacre"]
+        pid = desktop.app_processes()["app"]
 
         def mine():
             before = processor_time(pid)
@@ -61,7 +61,7 @@ def memory(desktop, web, base):
         proxied = "/_capacitor_http_interceptor_?u=" + urllib.parse.quote(sound, safe="")
         mine = growth(desktop, Ours(desktop, web), script.replace("%s", proxied))
         theirs = growth(desktop, Bare(desktop, web), script.replace("%s", sound))
-        for process, label in (("nacre", "our process"), ("network", "WebKit's network process")):
+        for process, label in (("app", "our process"), ("network", "WebKit's network process")):
             peer = [theirs["network"]] if process == "network" else [0.0]
             lines.append(Line(f"memory for {name}: {label}; the ratio column is MB",
                               "direct TLS load" if process == "network" else "(it has none)", "MB", [mine[process]], peer, mine[process],
@@ -72,11 +72,11 @@ def memory(desktop, web, base):
 def growth(desktop, window, script):
     try:
         window.start()
-        first = resident(desktop)
+        first = desktop.memory()
         most = dict(first)
         begin(window, script)
         while not done(window):
-            for process, size in resident(desktop).items():
+            for process, size in desktop.memory().items():
                 most[process] = max(most.get(process, 0), size)
             time.sleep(0.1)
         return {process: most[process] - first.get(process, 0) for process in most}
@@ -104,30 +104,6 @@ def done(window):
 def stop(window):
     if window.process:
         window.stop()
-
-
-def processes(desktop):
-    """Process ids by what they are: `nacre`, and `network` for WebKit's."""
-    found = {}
-    for pid in desktop._ours():
-        try:
-            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-        except OSError:
-            continue
-        if name == "nacre":
-            found["nacre"] = pid
-        elif name.startswith("WebKitNetwork"):
-            found["network"] = pid
-    return found
-
-
-def resident(desktop):
-    """Megabytes of their own memory."""
-    sizes = {}
-    for name, pid in processes(desktop).items():
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
-        sizes[name] = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
-    return sizes
 
 
 def processor_time(pid):

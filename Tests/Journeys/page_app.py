@@ -56,19 +56,7 @@ class PageApp(App):
         return self.process.log.read_text(errors="replace")
 
     def memory(self):
-        """Megabytes that our process and WebKit's network process hold in memory, what they have mapped from files not
-        counted."""
-        sizes = {}
-        for pid in self.desktop._ours():
-            try:
-                name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-                status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            except OSError:
-                continue
-            size = sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem"))) / 1024
-            if name == "nacre" or name.startswith("WebKitNetwork"):
-                sizes["app" if name == "nacre" else "network"] = size
-        return sizes
+        return self.desktop.memory()
 
 
 class MemoryWatch:
