@@ -39,12 +39,17 @@ public enum TreePatch {
         let fault = NacreError("patch.make", "The patch could not be made; there may be too little memory.")
         guard let context = ZSTD_createCCtx() else { throw fault }
         defer { ZSTD_freeCCtx(context) }
-        // The window has to span both streams, or what is far away is not found.
-        let window = max(20, min(windowLimit, (base.count + target.count).bitWidthUsed))
-        for (parameter, value) in [
+        let window = window(base.count + target.count)
+        var parameters = [
             (ZSTD_c_compressionLevel, effort.rawValue), (ZSTD_c_windowLog, Int32(window)),
             (ZSTD_c_enableLongDistanceMatching, 1), (ZSTD_c_checksumFlag, 1),
-        ] {
+        ]
+        // The level's own tree of matches forgets all but the last 8 million places; this one holds the old stream as well,
+        // for 4 bytes a place. Matches of three bytes are worth nothing over such a distance.
+        if effort == .thorough {
+            parameters += [(ZSTD_c_chainLog, Int32(min(window + 1, chainLimit))), (ZSTD_c_minMatch, 4)]
+        }
+        for (parameter, value) in parameters {
             guard ZSTD_isError(ZSTD_CCtx_setParameter(context, parameter, value)) == 0 else { throw fault }
         }
         guard ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(target.count))) == 0 else { throw fault }
@@ -92,7 +97,9 @@ public enum TreePatch {
         let damaged = NacreError("patch.damaged", "The patch is damaged, or was made for another version.")
         guard let context = ZSTD_createDCtx() else { throw damaged }
         defer { ZSTD_freeDCtx(context) }
-        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(windowLimit))) == 0 else {
+        // Memory for a window is asked for before the first byte comes out, so a window of no use is refused.
+        let window = Int32(window(base.count + size))
+        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0 else {  // guard: patch-window
             throw damaged
         }
         try withBytes(base, patch) { (old, packed) throws(NacreError) in
@@ -137,8 +144,13 @@ public enum TreePatch {
         }
     }
 
+    /// The window spans both streams, or what is far away is not found.
+    private static func window(_ count: Int) -> Int { max(20, min(windowLimit, count.bitWidthUsed)) }
+
     /// What zstd allows on 64-bit systems, and a phone can spare.
     private static let windowLimit = 30
+    /// Half a gigabyte while a patch is made.
+    private static let chainLimit = 27
 }
 
 extension Int {
