@@ -226,7 +226,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer", "NacreProject",
+                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "CZip", "CZstd",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
