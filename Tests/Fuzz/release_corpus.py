@@ -415,6 +415,24 @@ def patches():
         put("tree-patch", name, value)
 
 
+def streams():
+    def stream(files, order=None, length=None, lines=None):
+        text = "".join(f"{hashlib.sha256(files[name]).hexdigest()} {len(files[name])} {name}\n" for name in sorted(files)) if lines is None else lines
+        contents = b"".join(files[name] for name in (sorted(files) if order is None else order))
+        return struct.pack("<H", len(text.encode()) if length is None else length) + text.encode() + contents
+    two = {"a": b"a", "b.js": b"let b = 1"}
+    hashed = {"x-AAAAAAAA.js": b"1", "x-BBBBBBBB.css": b"22", "a/x.0123456789.js": b"333", "x.js": b"4444"}
+    cases = {
+        "00-two": stream(two), "01-nothing": stream({}), "02-empty-file": stream({"a": b"", "b": b"x"}),
+        "03-hashed": stream(hashed, ["a/x.0123456789.js", "x-BBBBBBBB.css", "x-AAAAAAAA.js", "x.js"]), "04-by-name": stream(hashed), "05-cut": stream(two)[:-1],
+        "06-longer": stream(two) + b"x", "07-other-order": stream(two, ["b.js", "a"]), "08-other-content": stream(two)[:-1] + b"2",
+        "09-list-short": stream(two, length=10), "10-list-long": stream(two, length=60000), "11-no-list": b"\1", "12-bad-list": stream(two, lines="x\n"),
+        "13-climbing": stream({"../x": b"1"}), "14-case": stream({"A": b"1", "a": b"2"}), "15-only-list": stream(two, []),
+    }
+    for name, value in cases.items():
+        put("tree-stream", name, value)
+
+
 SESSION, VECTOR = bytes(range(16)), bytes(range(16, 32))
 PLAIN = b"an archive, as far as the cipher knows"
 
@@ -451,6 +469,6 @@ def seals():
 
 
 if __name__ == "__main__":
-    for make in (payloads, manifests, envelopes, key_sets, freshness, lists, paths, versions, archives, inflations, patches, seals):
+    for make in (payloads, manifests, envelopes, key_sets, freshness, lists, paths, versions, archives, inflations, patches, streams, seals):
         make()
     print("modulus for Tests/Fuzz/Properties/ReleaseKeys:", f"{KEY.n:0512x}")

@@ -24,11 +24,13 @@ package struct Property: Sendable {
         Property("script", ScriptProperty.check), Property("tar", TarProperty.check),
         Property("release-manifest", ReleaseManifestProperty.check),
         Property("release-envelope", ReleaseEnvelopeProperty.check),
-        Property("release-payload", ReleasePayloadProperty.check), Property("release-keys", ReleaseKeySetProperty.check),
+        Property("release-payload", ReleasePayloadProperty.check),
+        Property("release-keys", ReleaseKeySetProperty.check),
         Property("release-freshness", FreshnessProperty.check), Property("release-list", ReleaseListProperty.check),
         Property("release-path", ReleasePathProperty.check), Property("native-version", NativeVersionProperty.check),
         Property("archive", ArchiveProperty.check), Property("inflate", InflateProperty.check),
-        Property("tree-patch", TreePatchProperty.check), Property("seal", SealProperty.check),
+        Property("tree-patch", TreePatchProperty.check),
+        Property("tree-stream", TreeStreamProperty.check), Property("seal", SealProperty.check),
         Property("sealed-bundle", SealedBundleProperty.check),
     ]
 }

@@ -59,3 +59,51 @@ enum TreePatchProperty {
         try demand(try apply(patch, target.count + 1) == nil, "taken for another size")
     }
 }
+
+/// A tree's stream that is taken apart gives the files that its list names, with the contents it names, and is put together again from them;
+/// the same in whatever pieces it comes.
+enum TreeStreamProperty {
+    /// Two bytes of the list's length, and the stream.
+    @Sendable static func check(_ bytes: [UInt8]) throws(Violation) -> Bool {
+        guard bytes.count >= 2 else { return false }
+        let length = Int(bytes[0]) | Int(bytes[1]) << 8
+        let stream = Array(bytes[2...])
+        // What a publisher would have signed of this very list; a list that is none is signed for nothing.
+        let list = Array(stream.prefix(length))
+        let tree = try? ReleaseTree(list: list)
+        let facts = ReleasePayload.TreeFacts(
+            digest: TreeDigest(of: list), files: tree?.files.count ?? 0, bytes: tree?.bytes ?? stream.count - length,
+            listBytes: length)
+        let whole = files(stream, facts, pieces: [stream.count])
+        let place = fingerprint(stream) % (stream.count + 1)
+        try demand(whole == files(stream, facts, pieces: [place, stream.count - place]), "otherwise in two pieces")
+        guard let whole else { return false }
+        guard let tree else { throw Violation("takes a list that is none") }
+        try demand(Set(whole.keys) == Set(tree.files), "other files than the list's")
+        for (file, content) in whole {
+            try demand(TreeDigest(of: content) == file.digest && content.count == file.size, "other contents")
+        }
+        let again = try? TreePatch.stream(of: tree) { file in whole[file] ?? [] }
+        try demand(again == stream, "another stream when put together again")
+        var less = facts
+        less.bytes -= 1
+        try demand(files(stream, less, pieces: [stream.count]) == nil, "taken for fewer bytes")
+        return true
+    }
+
+    private static func files(
+        _ stream: [UInt8], _ facts: ReleasePayload.TreeFacts, pieces: [Int]
+    ) -> [ReleaseFile: [UInt8]]? {
+        var found: [ReleaseFile: [UInt8]] = [:]
+        do throws(NacreError) {
+            var reader = try TreeStreamReader(facts)
+            var at = 0
+            for count in pieces {
+                try reader.take(Array(stream[at..<at + count])) { found[$0] = $1 }
+                at += count
+            }
+            _ = try reader.finish()
+        } catch { return nil }
+        return found
+    }
+}
