@@ -204,6 +204,9 @@ let testing: [Target] =
         .executableTarget(
             name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
             path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
+        .executableTarget(
+            name: "release-probe", dependencies: ["NacreCore", "NacreReleases", "CLinux"],
+            path: "Tests/Shared/ReleaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
