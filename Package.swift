@@ -78,6 +78,9 @@ let appHalf: [Target] =
         "SignIn", in: "App",
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
     + module(
+        "Updates", in: "App",
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreCrypto", "NacreReleases", "CLinux"])
+    + module(
         "Bridge", in: "App", ["NacreCore", "NacrePorts"],
         resources: ["bridge", "isolated", "page_fetch", "page_streams", "page_media"].map {
             .embedInCode("Resources/\($0).js")
@@ -94,8 +97,8 @@ let appHalf: [Target] =
         "App", in: "App",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
-            "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreBridge", "NacrePage",
-            "NacrePlugins",
+            "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreUpdates", "NacreBridge",
+            "NacrePage", "NacrePlugins", "NacreReleases",
         ],
         resources: ["html", "css", "js"].map { .embedInCode("Resources/server.\($0)") })
 
