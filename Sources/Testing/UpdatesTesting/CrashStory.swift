@@ -15,6 +15,14 @@ package struct CrashStory: Sendable {
 
     package init(seed: UInt64) { self.seed = seed }
 
+    /// Plays in a folder up to a step, and then ends this process as it stands.
+    package func die(at stop: Int, in folder: String, _ end: @escaping @Sendable () -> Void) async throws {
+        let world = try UpdateWorld(at: folder)
+        let disk = CrashDisk(root: folder + "/lost", stop: stop, end: .killed, seed: seed, die: end)
+        var player = Player(world: world, random: SeededRandom(seed), press: Press())
+        for _ in 0..<length { try await player.step(disk) }
+    }
+
     /// What came of it.
     package struct Outcome: Sendable {
         /// Steps on the disk, until it stopped.
@@ -26,13 +34,17 @@ package struct CrashStory: Sendable {
     /// - Parameters:
     ///   - stop: the step at which the machine stops; nil to play to the end.
     ///   - press: what one playing has published need not be made for the next.
-    package func play(stop: Int?, end: CrashDisk.End, press: Press = Press()) async throws -> Outcome {
+    ///   - folder: where another process has played the same, up to its death; the app is then started there.
+    package func play(
+        stop: Int?, end: CrashDisk.End, press: Press = Press(), continuing folder: String? = nil
+    ) async throws -> Outcome {
         let world = try UpdateWorld()
         let disk = CrashDisk(root: world.folder.path + "/lost", stop: stop, end: end, seed: seed)
         var player = Player(world: world, random: SeededRandom(seed), press: press)
         for _ in 0..<length where !disk.isDead { try await player.step(disk) }
         let steps = disk.steps
         player.leave()
+        if let folder { player.move(to: folder) }
         return Outcome(steps: steps, problems: player.problems + (try await player.recover()))
     }
 }
@@ -67,7 +79,7 @@ extension CrashStory {
 
 /// Plays a story's steps.
 private struct Player {
-    let world: UpdateWorld
+    var world: UpdateWorld
     let random: SeededRandom
     let press: CrashStory.Press
     var problems: [String] = []
@@ -95,6 +107,8 @@ private struct Player {
     /// The process has gone, with its thread and its lock.
     mutating func leave() { updater = nil }
 
+    mutating func move(to folder: String) { world = UpdateWorld(at: folder, like: world) }
+
     mutating func step(_ disk: CrashDisk) async throws {
         guard let updater else { return try await start(disk) }
         switch random.number(below: 10) {
@@ -109,7 +123,9 @@ private struct Player {
             let shown = world.window.shown.count
             let restarts = world.window.restarts
             try? await updater.apply()
-            if world.window.restarts > restarts { self.updater = nil } else if world.window.shown.count > shown {
+            if world.window.restarts > restarts {
+                self.updater = nil
+            } else if world.window.shown.count > shown {
                 try await live(updater, disk)
             }
         case 7:
@@ -147,13 +163,12 @@ private struct Player {
             }
             try world.store("\(max(stored, release.epoch))")
             if release.isBroken {
-                if random.number(below: 2) == 0 {
-                    await updater.pageCrashed()
-                } else {
+                guard random.number(below: 2) == 0 else {
                     // Ended by an impatient person, twice where need be.
                     self.updater = nil
                     return
                 }
+                await updater.pageCrashed()
             } else if random.number(below: 8) > 0 {
                 await updater.confirm(pageLoad: load)
             }
@@ -179,7 +194,8 @@ private struct Player {
         }
         try publish(draft, isBroken)
         if random.number(below: 4) == 0, let key = world.bucket.keys.randomElement(using: &draw) {
-            world.bucket.fail(key, [.flipped(31), .cut(40), .short(20), .status(404), .longer(9)][random.number(below: 5)])
+            world.bucket.fail(
+                key, [.flipped(31), .cut(40), .short(20), .status(404), .longer(9)][random.number(below: 5)])
         }
     }
 

@@ -21,10 +21,26 @@ package struct TestPublisher: Sendable {
 
     /// Keys take long to make, and one person's are enough for a process.
     private static let keys = Result {
-        (
+        // A story that one process begins and another ends needs the same ones in both.
+        if let path = ProcessInfo.processInfo.environment["NACRE_TEST_KEYS"] {
+            let texts = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n\n")
+            guard texts.count == 4 else { throw NacreError("test.keys", "\(path) does not hold four keys.") }
+            return (
+                root: try PrivateKey(pem: texts[0]), release: try PrivateKey(pem: texts[1]),
+                freshness: try PrivateKey(pem: texts[2]), archive: try PrivateKey(pem: texts[3])
+            )
+        }
+        return (
             root: try PrivateKey.generate(.edDSA), release: try PrivateKey.generate(.edDSA),
             freshness: try PrivateKey.generate(.edDSA), archive: try PrivateKey.generateRSA2048()
         )
+    }
+
+    /// Writes the keys for another process's `NACRE_TEST_KEYS`.
+    package static func writeKeys(to path: String) throws {
+        let keys = try keys.get()
+        let texts = [keys.root.pem, keys.release.pem, keys.freshness.pem, keys.archive.pem]
+        try Data(texts.joined(separator: "\n\n").utf8).write(to: URL(filePath: path))
     }
 
     package init(_ bucket: TestBucket, now: Instant) throws {
@@ -136,10 +152,19 @@ package struct TestPublisher: Sendable {
 
 /// A folder of a test, removed with its last user.
 package final class TestFolder: Sendable {
-    package let path = FileManager.default.temporaryDirectory.path + "/nacre-test-" + SystemRandom().identifier()
+    package let path: String
+    private let isKept: Bool
 
-    package init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/nacre-test-" + SystemRandom().identifier()
+        isKept = false
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    /// A folder that is there, and that somebody else removes.
+    package init(at path: String) { (self.path, isKept) = (path, true) }
+
+    deinit { if !isKept { try? FileManager.default.removeItem(atPath: path) } }
 
     /// Writes a file, with the folders above it, and gives its path.
     @discardableResult

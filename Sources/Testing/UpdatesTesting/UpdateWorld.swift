@@ -11,7 +11,7 @@ import Synchronization
 /// A device with a bucket to follow: a folder, a clock that stands, and a window that notes what it was asked.
 package final class UpdateWorld: Sendable {
     package let folder: TestFolder
-    package let bucket = TestBucket()
+    package let bucket: TestBucket
     package let publisher: TestPublisher
     package let time: ManualTime
     package let window = TestWindow()
@@ -24,9 +24,16 @@ package final class UpdateWorld: Sendable {
         "assets/logo.svg": Array("<svg/>".utf8),
     ]
 
-    package init() throws {
-        folder = try TestFolder()
+    /// The folder of another process, with this one's bucket and clock.
+    package init(at path: String, like world: UpdateWorld) {
+        folder = TestFolder(at: path)
+        (bucket, publisher, time) = (world.bucket, world.publisher, world.time)
+    }
+
+    package init(at path: String? = nil) throws {
+        folder = try path.map { TestFolder(at: $0) } ?? TestFolder()
         time = ManualTime()
+        bucket = TestBucket()
         publisher = try TestPublisher(bucket, now: time.now)
         for (path, bytes) in Self.builtIn { try folder.write("dist/" + path, bytes) }
         try folder.write("web/db", Array("0".utf8))
