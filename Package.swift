@@ -216,6 +216,9 @@ let testing: [Target] =
         .executableTarget(
             name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
             path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
+        .executableTarget(
+            name: "release-probe", dependencies: ["NacreCore", "NacreReleases", "CLinux"],
+            path: "Tests/Shared/ReleaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
@@ -238,7 +241,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer", "NacreProject",
+                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "CZip", "CZstd",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(
