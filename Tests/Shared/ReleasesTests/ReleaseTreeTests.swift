@@ -13,6 +13,8 @@ struct ReleaseTreeTests {
             "", "/", "/index.html", "a//b", "a/", "../x", "a/../b", ".", "a/./b", "a\\b", "a\u{0}b", "a\nb", "a\u{7F}",
             "C:x", "c:/x", String(repeating: "a", count: 256), String(repeating: "a/", count: 600) + "b",
             String(repeating: "a/", count: 32) + "b",
+            String(repeating: String(repeating: "a", count: 250) + "/", count: 5),
+            String(repeating: String(repeating: "a", count: 250) + "/", count: 5) + "b",
         ])
     func badPaths(text: String) {
         #expect(throws: NacreError.self) { try ReleasePath(text) }
