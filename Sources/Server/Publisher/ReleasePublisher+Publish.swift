@@ -91,7 +91,8 @@ extension ReleasePublisher {
     private func measured(_ path: String) async throws -> (TreeFolder, ReleaseTree) {
         let folder = TreeFolder(path)
         let tree = try await threads.run { try folder.measure() }
-        guard tree.files.contains(where: { $0.path.text == "index.html" && $0.size > 0 }) else {  // guard: publisher-index
+        let index = tree.files.first { $0.path.text == "index.html" }
+        guard let index, index.size > 0 else {  // guard: publisher-index
             throw NacreError(
                 "ota.index",
                 "\(path) has no index.html; name the folder that your build writes, such as dist, not the one above it."
