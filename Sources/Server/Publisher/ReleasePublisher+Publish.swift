@@ -161,7 +161,8 @@ extension ReleasePublisher {
     ) throws(NacreError) -> ReleaseManifest {
         let now = time.now
         var manifest = ReleaseManifest(
-            version: request.version, url: publicBase + "/" + ReleaseStore.bundle(channel, request.version),
+            version: request.version,
+            url: publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, request.version)),
             seal: made.bundle.seal, sequence: claim.sequence, publishedAt: now.iso8601)
         guard let set, let key = keys?.release else { return manifest }
         var rollout = request.rollout

@@ -104,7 +104,7 @@ final class BucketSite: HTTPTransport {
     }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let key = String(request.path.dropFirst("/app/".count))
+        let key = PercentEncoding.decode(request.path.dropFirst("/app/".count)) ?? ""
         guard let data = FileManager.default.contents(atPath: folder + "/" + key),
             let bytes = spoil.withLock({ $0 })(key, Array(data))
         else { return HTTPResponse(status: .notFound) }
