@@ -25,7 +25,7 @@ struct RepointTests {
         #expect(try await world.faults() == [])
         // A device that runs 1.1 follows.
         var device = try world.publisher().device(
-            try await world.publisher().currentKeySet(), native: NativeRange(), platform: "linux")
+            try await world.publisher().currentKeySet(), native: .any, platform: "linux")
         device.floor = ReleaseFloor(taken: 2)
         #expect(try device.judge(#require(try await world.manifest()).bytes, from: base).payload == payload)
         #expect(try await world.publisher().rollback(to: "1.0").what == .unchanged)
