@@ -113,6 +113,9 @@ struct OtaCommand {
         guard let version = options.value("--version") else { throw Self.fault("publish needs --version.") }
         let publisher = try settings.publisher(keys: PublisherKeys(environment: environment))
         var request = PublishRequest(folder: rest[0], version: version)
+        request.stamp = try await WorkThreads(limit: 1).run { [environment] in
+            BuildStamp.of(rest[0], environment, now: SystemTime().now)
+        }
         request.builtIns = options.values("--builtin")
         request.previous = try options.number("--from", in: 0...60) ?? request.previous
         request.platforms = options.values("--platform")
@@ -124,7 +127,6 @@ struct OtaCommand {
         request.resetsStorage = options.has("--reset-storage")
         request.rollout.basisPoints = try options.percent("--rollout") ?? 10_000
         if let days = try options.number("--expires", in: 1...3650) { request.lifetime = .seconds(days * 86_400) }
-        request.stamp = settings.stamp(beside: rest[0])
         request.effort = options.has("--fast") ? .fast : .thorough
         (request.stagesOnly, request.force) = (options.has("--stage-only"), options.has("--force"))
         let outcome = try await publisher.publish(request)

@@ -48,24 +48,6 @@ struct OtaSettings {
         return app
     }
 
-    /// Which build it is (UP-11): what the pipeline says, else the commit, else the moment.
-    func stamp(beside folder: String) -> String {
-        let said = environment["SOURCE_VERSION"] ?? environment["MOBILE_OTA_BUILD_ID"] ?? Self.commit(folder)
-        return said.map { String($0.prefix(64)) } ?? "t\(SystemTime().now.seconds)"
-    }
-
-    private static func commit(_ folder: String) -> String? {
-        let git = Process()
-        let output = Pipe()
-        git.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        git.arguments = ["git", "-C", folder, "rev-parse", "--short", "HEAD"]
-        (git.standardOutput, git.standardError) = (output, FileHandle.nullDevice)
-        guard (try? git.run()) != nil, let data = try? output.fileHandleForReading.readToEnd() else { return nil }
-        git.waitUntilExit()
-        let text = String(decoding: data, as: UTF8.self).filter { !$0.isWhitespace }
-        return git.terminationStatus == 0 && !text.isEmpty ? text : nil
-    }
-
     func channel() throws(NacreError) -> String {
         guard
             let channel = options.value("--channel") ?? environment["MOBILE_OTA_CHANNEL"]

@@ -9,9 +9,9 @@ package struct PublishRequest: Sendable {
     package var version: String
     /// Platforms it is for; none for all.
     package var platforms: [String] = []
-    /// Which build it is (UP-11), such as a commit; for people only.
-    package var stamp: String?
     package var native = NativeRange.any
+    /// Of the build, for the version report (UP-11).
+    package var stamp: String?
     package var storageEpoch: Int64 = 0
     package var resetsStorage = false
     package var rollout = ReleasePayload.Rollout()
