@@ -38,7 +38,11 @@ package struct AppPlace: Sendable, Equatable {
     package func secretsID(_ id: String) -> String {
         var result = id
         if let account { result += "/" + account }  // guard: account-secrets
-        if case .chosen(let origin) = server { result += " \(origin)" }
+        switch server {
+        case .own: break
+        case .asked: result += " asked"
+        case .chosen(let origin): result += " \(origin)"
+        }
         return result
     }
 

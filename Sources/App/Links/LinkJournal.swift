@@ -62,7 +62,7 @@ package struct LinkJournal: Sendable {
     }
 
     /// Links that wait for the page, oldest first.
-    func waiting() async throws -> [IncomingLink] {
+    package func waiting() async throws -> [IncomingLink] {
         try await store.run { connection in
             try connection.query("SELECT id, url FROM waiting_link ORDER BY at, id").map {
                 IncomingLink(id: $0["id"].text ?? "", url: $0["url"].text ?? "")

@@ -45,7 +45,8 @@ package struct ForsakenSession: Sendable {
             let endpoints = SessionEndpoints(origin: origin)
             let client = HandoffClient(endpoints: endpoints, transport: transport, time: time)
             for credentials in credentials(of: record, for: endpoints) + (await unheard()) {
-                _ = await client.revoke(credentials, patience: SignInFlow.revocationPatience)  // guard: forsaken-revoked
+                // guard: forsaken-revoked
+                _ = await client.revoke(credentials, patience: SignInFlow.revocationPatience)
             }
         }
         try await secrets.remove(AppSession.storeName)  // guard: forsaken-secrets

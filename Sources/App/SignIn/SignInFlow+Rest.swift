@@ -19,9 +19,15 @@ extension SignInFlow {
         case .cancelling: await handle(.graceOver, for: id)
         case .exchanging, .exchangingCancelled, .revoking: break
         }
+        // Whoever waits for an end cannot be called off; whoever waits for a stream can.
+        let (end, told) = AsyncStream<Never>.makeStream()
+        Task {
+            _ = await waitForEnd(of: id)
+            told.finish()
+        }
         _ = try? await withTimeLimit(
             Self.restPatience, time: parts.time,
             timeout: { NacreError("sign_in.slow", "The server takes its time.") },
-            operation: { _ = await self.waitForEnd(of: id) })
+            operation: { for await _ in end {} })
     }
 }

@@ -212,8 +212,8 @@
 
         /// An account goes only after a question.
         private func offer(_ accounts: AccountMenu, in menu: OpaquePointer) {
-            for entry in accounts.entries {
-                ContextMenu.append(entry.label, to: menu) { [weak self] in
+            for (place, entry) in accounts.entries.enumerated() {
+                ContextMenu.append(entry.label, to: menu, follows: place > 0) { [weak self] in
                     guard let self else { return }
                     guard case .remove(let id) = entry.wish else { return delegate.account(entry.wish) }
                     guard let ask else { return }
