@@ -42,7 +42,7 @@ package struct RestingAttempts: Sendable {
     package func take(_ link: DeepLink) async throws -> Taken? {
         guard link.scheme == scheme else { return nil }
         for row in try await store.attempts() {
-            guard time.now - row.startedAt < SignInFlow.patience else { continue }
+            guard time.now - row.startedAt < SignInFlow.patience else { continue }  // guard: resting-age
             guard let event = SignInFlow.event(of: link, flow: row.flow), event.belongs,  // guard: resting-flow
                 let step = AttemptMachine.step(row.phase, event)
             else { continue }

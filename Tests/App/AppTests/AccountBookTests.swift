@@ -136,6 +136,15 @@ struct AccountBookTests {
         }
     }
 
+    @Test("SE-1: nor is one that is to be removed")
+    func hostileRemoval() throws {
+        let folder = try ScratchFolder()
+        try folder.write(
+            "accounts.json",
+            #"{"version": 1, "accounts": [{"id": "first"}], "removing": [{"id": ".."}, {"id": "../x"}]}"#)
+        #expect(AccountBook(folder: folder.path).removals.isEmpty)
+    }
+
     @Test(
         "A list that cannot be read costs the names, and no account",
         arguments: ["", "{", "[]", #"{"version": 2}"#, #"{"version": 1, "accounts": []}"#])
@@ -151,7 +160,8 @@ struct AccountBookTests {
     @Test("A list whose present account is missing shows the first of it")
     func lostCurrent() throws {
         let folder = try ScratchFolder()
-        try folder.write("accounts.json", #"{"version": 1, "current": "\#(Self.ids[4])", "accounts": [{"id": "first"}]}"#)
+        try folder.write(
+            "accounts.json", #"{"version": 1, "current": "\#(Self.ids[4])", "accounts": [{"id": "first"}]}"#)
         #expect(AccountBook(folder: folder.path).current == AccountBook.first)
     }
 }
@@ -185,20 +195,26 @@ struct AppPlaceTests {
         #expect(mode == 0o700)
     }
 
-    @Test("A server's folder tells the server", arguments: ["https://a.example", "http://localhost:8901", "https://[::1]:7"])
+    @Test(
+        "A server's folder tells the server",
+        arguments: ["https://a.example", "http://localhost:8901", "https://[::1]:7"])
     func names(_ text: String) throws {
         let origin = try Origin(text)
         #expect(AppPlace.server(named: AppPlace.name(origin)) == origin)
     }
 
-    @Test("What names no server is none", arguments: ["", "x", "ftp_a_1", "https_a b_443", "https_a.example_x", "a_b_c_d"])
+    @Test(
+        "What names no server is none",
+        arguments: ["", "x", "ftp_a_1", "https_a b_443", "https_a.example_x", "a_b_c_d"])
     func noServer(_ name: String) { #expect(AppPlace.server(named: name) == nil) }
 
     @Test("A removed account's folders go, and what lies beside them stays")
     func wipe() throws {
         let scratch = try ScratchFolder()
         let folders = AccountFolders(root: scratch.path + "/data", cache: scratch.path + "/cache")
-        let own = ["data/state/a", "data/web/b", "data/servers/https_a.example_443/state/c", "data/server.json", "cache/d"]
+        let own = [
+            "data/state/a", "data/web/b", "data/servers/https_a.example_443/state/c", "data/server.json", "cache/d",
+        ]
         let others = ["data/accounts/\(Self.id)/state/e", "data/accounts.json", "cache/accounts/\(Self.id)/f"]
         for name in own + others { try scratch.write(name) }
         #expect(folders.servers(of: AccountBook.first) == ["https://a.example"])
@@ -231,7 +247,8 @@ struct HomeServerTests {
         let read = try #require(HomeServer.read(folder: folder.path, isDevelopment: false))
         let choice = ServerChoice(folder: folder.path, isDevelopment: false, home: read)
         let bound = try configuration().with(choice, home: read)
-        #expect(bound.api == home && !bound.needsServer && bound.place == AppPlace() && bound.secretsID == "org.example.a")
+        #expect(
+            bound.api == home && !bound.needsServer && bound.place == AppPlace() && bound.secretsID == "org.example.a")
     }
 
     @Test("Another server has folders of its own, and so has the question; back at the first everything is there")

@@ -22,7 +22,9 @@ struct SeveralAccountsTests {
             scheme: "stmessages", time: device.time, random: SeededRandom(7))
     }
 
-    private func link(_ url: String) throws -> DeepLink { try DeepLink(parsing: url, schemes: ["stmessages", "other"]) }
+    private func link(_ url: String) throws -> DeepLink {
+        try DeepLink(parsing: url, schemes: ["stmessages", "other"])
+    }
 
     /// A device whose person has the browser open and whose process has gone to another account.
     private func waiting() async throws -> (device: Device, url: String) {
@@ -170,7 +172,8 @@ struct SeveralAccountsTests {
 
     private func forsaken(_ device: Device, _ server: Origin? = nil) -> ForsakenSession {
         ForsakenSession(
-            secrets: DiskSecrets(disk: device.disk, life: Life()), attempts: DiskAttempts(disk: device.disk, life: Life()),
+            secrets: DiskSecrets(disk: device.disk, life: Life()),
+            attempts: DiskAttempts(disk: device.disk, life: Life()),
             server: server, transport: device.server, time: device.time, random: SeededRandom(8))
     }
 

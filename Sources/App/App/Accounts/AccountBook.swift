@@ -46,7 +46,7 @@ package struct AccountRemovalNote: Sendable, Equatable {
     }
 
     fileprivate init?(json: JSONValue) {
-        guard let id = json["id"]?.string, AccountBook.isID(id) else { return nil }
+        guard let id = json["id"]?.string, AccountBook.isID(id) else { return nil }  // guard: account-removal-id
         self.init(id: id, servers: (json["servers"]?.array ?? []).compactMap(\.string))
     }
 }

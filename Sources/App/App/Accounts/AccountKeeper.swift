@@ -102,7 +102,7 @@ package actor AccountKeeper {
 
     /// Changes which account is shown, and starts the app with it. Answers false where it is the same.
     private func go(_ change: (inout AccountBook) throws(NacreError) -> Void) throws(NacreError) -> Bool {
-        guard !isGoing else { throw Self.busy }
+        guard !isGoing else { throw Self.busy }  // guard: accounts-busy
         try keep(change)
         guard book.current != seat.book.current else { return false }
         isGoing = true
@@ -136,7 +136,8 @@ package actor AccountKeeper {
     /// Notes who is signed in, for the list.
     func note(_ snapshot: SessionSnapshot, server: String?) {
         // Whoever leaves is no longer the account that is noted.
-        guard !isGoing, snapshot.state == .signedIn || snapshot.state == .signedOut else { return }
+        guard !isGoing else { return }  // guard: accounts-note-shown
+        guard snapshot.state == .signedIn || snapshot.state == .signedOut else { return }
         do throws(NacreError) {
             try keep { book in
                 book.note { account in

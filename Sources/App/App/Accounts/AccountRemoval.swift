@@ -60,7 +60,7 @@ struct AccountRemoval: Sendable {
         }
         let secrets = await secrets(place, state, usedBefore)
         _ = await secrets.availability()
-        guard usedBefore == nil || secrets.kind == usedBefore else {
+        guard usedBefore == nil || secrets.kind == usedBefore else {  // guard: account-keyring
             throw NacreError("secrets.absent", "The keyring of this account does not answer; it is tried again later.")
         }
         var server = home
