@@ -1,5 +1,5 @@
 """Several accounts in one app (`accounts`): each with its own session and data, gone over to without a form; a link finds the
-account whose sign-in it ends; a sign-out reaches one account only; what is removed leaves nothing behind (OA-8, HO-7, HO-8)."""
+account whose sign-in it ends; a sign-out reaches one account only; what is removed leaves nothing behind (HO-7, HO-8, SE-1)."""
 import json
 import re
 import subprocess
@@ -50,9 +50,7 @@ def entry_of_menu(app, number, picture):
     app.desktop.xdotool("windowraise", window, "mousemove", "--window", window, 860, 620, "click", "3")
     until(lambda: False, 1)
     app.desktop.picture(picture)
-    for _ in range(number):
-        app.desktop.xdotool("key", "Down")
-    app.desktop.xdotool("sleep", "0.3", "key", "Return")
+    app.desktop.xdotool("key", *["Down"] * number, "sleep", "0.3", "key", "Return")
 
 
 def email(app):
@@ -167,7 +165,11 @@ def journey(report):
 
         session = of_bruno[0].decode()
         report.see("its session is alive at the server", status(w, session) == 200)
-        app.evaluate(f"void nacre.accounts.remove('{second}')")
+        entry_of_menu(app, 4, "4-menu-of-three")
+        dialog = app.dialog()
+        report.see("before an account goes, its person is asked", dialog)
+        w.desktop.picture("5-question")
+        w.desktop.xdotool("windowfocus", "--sync", dialog, "key", "Tab", "Return")
         arrived(app, first, "signedOut")
         gone = until(lambda: not left_of(w, second, "bruno"), 15)
         report.see("what is removed leaves nothing on disk", gone, left_of(w, second, "bruno"))
@@ -179,7 +181,7 @@ def journey(report):
         unknown = app.evaluate(f"nacre.accounts.switch('{third}').then(() => 'taken', e => e.code)")
         report.see("whoever is gone cannot be gone over to", unknown == "accounts.unknown", unknown)
         report.see("the one that is left is the first", app.evaluate("nacre.accounts.list.map(a => a.id)") == ["first"])
-        app.picture("4-what-is-left")
+        app.picture("6-what-is-left")
 
 
 sys.exit(run("accounts", journey))

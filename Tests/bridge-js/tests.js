@@ -43,7 +43,7 @@ const tests = {
     equal(native.calls("NacreServer").map(({ message }) => [message.methodName, message.options]),
       [["change", {}], ["choose", { address: "a.example" }]]);
   },
-  "OA-8: with several accounts, nacre.accounts lists them, and goes over to another by the app": async () => {
+  "with several accounts, nacre.accounts lists them, and goes over to another by the app": async () => {
     equal(nacre.accounts.list.map(({ name }) => name), ["Ada", "Bob"]);
     equal([nacre.accounts.current.id, Object.isFrozen(nacre.accounts.list[0])], ["first", true]);
     native.answer = () => ({ success: true, data: { outcome: "switching" } });

@@ -128,7 +128,6 @@ struct AccountBookTests {
             let folder = try ScratchFolder()
             let list: JSONValue = [
                 "version": 1, "current": .string(id), "accounts": [["id": .string(id)]],
-                "removing": [["id": .string(id)]],
             ]
             try PrivateFile.replace(folder.path + "/accounts.json", list.bytes)
             let book = AccountBook(folder: folder.path)

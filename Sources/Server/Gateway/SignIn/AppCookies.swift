@@ -7,7 +7,7 @@ import NacreSessions
 /// The cookies by which a system browser can sign out the sessions it has handed to the app of one scheme, and do nothing
 /// else (HO-7).
 ///
-/// Several people may use one app, and a person several accounts (OA-8): each hand-off whose app has sent a `flow` has a
+/// Several people may use one app, and a person several accounts: each hand-off whose app has sent a `flow` has a
 /// cookie of its own, so that signing out one session never reaches another's. Beside it stands one for the newest hand-off
 /// of the scheme, which is all that an app can ask for that does not say which session it means.
 struct AppCookies: Sendable {
