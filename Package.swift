@@ -78,6 +78,10 @@ let appHalf: [Target] =
         "SignIn", in: "App",
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
     + module(
+        "Updates", in: "App",
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreCrypto", "NacreReleases", "CLinux"],
+        tests: ["NacreUpdatesTesting"])
+    + module(
         "Bridge", in: "App", ["NacreCore", "NacrePorts"],
         resources: ["bridge", "isolated", "page_fetch", "page_streams", "page_media"].map {
             .embedInCode("Resources/\($0).js")
@@ -94,8 +98,8 @@ let appHalf: [Target] =
         "App", in: "App",
         [
             "NacreCore", "NacreWire", "NacreCrypto", "NacreSQLite", "NacreHTTP", "NacreRouting", "NacrePorts",
-            "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreBridge", "NacrePage",
-            "NacrePlugins",
+            "NacreCurl", "NacreListener", "NacreSecrets", "NacreLinks", "NacreSignIn", "NacreUpdates", "NacreBridge",
+            "NacrePage", "NacrePlugins", "NacreReleases",
         ],
         resources: ["html", "css", "js"].map { .embedInCode("Resources/server.\($0)") })
 
@@ -120,6 +124,9 @@ let serverHalf: [Target] =
             "NacreCore", "NacreWire", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
             "NacreKeys", "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
+    + module(
+        "Publisher", in: "Server",
+        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"])
     + module(
         "Server", in: "Server",
         [
@@ -155,7 +162,7 @@ let commands: [Target] = [
         dependencies: [
             "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
             "NacreSecrets", "NacrePage",
-            "NacrePlugins", "NacreProject",
+            "NacrePlugins", "NacreProject", "NacrePublisher", "NacreReleases", "NacreCrypto",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],
@@ -200,10 +207,21 @@ let testing: [Target] =
             "NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreCrypto", "NacreJOSE",
         ], tests: nil)
     + module("DatabaseTesting", in: "Testing", ["NacreCore", "NacreDatabase"], tests: nil)
+    + module(
+        "UpdatesTesting", in: "Testing",
+        ["NacreCore", "NacreHTTP", "NacreCrypto", "NacreReleases", "NacreUpdates", "NacreTesting"], tests: nil)
     + [
+        // Ends the updater after each step that it makes on the disk; `scripts/journey update-crash` runs it.
+        .executableTarget(
+            name: "update-crash",
+            dependencies: ["NacreCore", "NacreReleases", "NacreUpdates", "NacreTesting", "NacreUpdatesTesting"],
+            path: "Tests/App/UpdateCrash", swiftSettings: strict),
         .executableTarget(
             name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
             path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
+        .executableTarget(
+            name: "release-probe", dependencies: ["NacreCore", "NacreReleases", "CLinux"],
+            path: "Tests/Shared/ReleaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
@@ -226,7 +244,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer", "NacreProject",
+                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "CZip", "CZstd",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(

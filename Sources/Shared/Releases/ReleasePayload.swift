@@ -19,6 +19,8 @@ public struct ReleasePayload: Sendable, Equatable {
     public var resetsStorage: Bool
     /// What people call the release, such as `1.4.2`.
     public var version: String
+    /// Of the build, for the version report (UP-11); nil where its publisher gave none.
+    public var stamp: String?
     public var issued: Instant
     /// Not installed after this; what runs goes on running.
     public var expires: Instant
@@ -35,6 +37,19 @@ public struct ReleasePayload: Sendable, Equatable {
     public var patches: [PatchFacts]
     /// Trees that no device may go on with.
     public var revoked: [TreeDigest]
+
+    package init(
+        app: String, channel: String, platforms: [String], sequence: Int64, keyEpoch: Int64, storageEpoch: Int64,
+        resetsStorage: Bool, version: String, issued: Instant, expires: Instant, native: NativeRange, rollout: Rollout,
+        rollbackOf: Int64?, tree: TreeFacts, archive: StoredObject, hasObjects: Bool, patches: [PatchFacts],
+        revoked: [TreeDigest], stamp: String? = nil
+    ) {
+        (self.app, self.channel, self.platforms, self.sequence) = (app, channel, platforms, sequence)
+        (self.keyEpoch, self.storageEpoch, self.resetsStorage) = (keyEpoch, storageEpoch, resetsStorage)
+        (self.version, self.issued, self.expires, self.native) = (version, issued, expires, native)
+        (self.rollout, self.rollbackOf, self.tree, self.archive) = (rollout, rollbackOf, tree, archive)
+        (self.hasObjects, self.patches, self.revoked, self.stamp) = (hasObjects, patches, revoked, stamp)
+    }
 
     /// The tree's name and size.
     public struct TreeFacts: Sendable, Equatable {
@@ -115,6 +130,7 @@ extension ReleasePayload {
         resetsStorage = try top.bool("resetStorage")
         version = try top.string("version", upTo: 100)
         guard ReleaseStore.isName(version) else { throw top.fault("version") }
+        stamp = try top.optionalString("stamp", upTo: 64)
         issued = try top.moment("issued")
         expires = try top.moment("expires")
         let native = try top.object("native")
@@ -157,7 +173,7 @@ extension ReleasePayload {
             "platforms": .array(platforms.map(JSONValue.string)), "sequence": .integer(sequence),
             "keyEpoch": .integer(keyEpoch), "storageEpoch": .integer(storageEpoch),
             "resetStorage": .bool(resetsStorage),
-            "version": .string(version), "issued": .integer(issued.milliseconds),
+            "version": .string(version), "stamp": JSONValue(stamp), "issued": .integer(issued.milliseconds),
             "expires": .integer(expires.milliseconds),
             "native": ["min": JSONValue(native.minimum?.text), "below": JSONValue(native.below?.text)],
             "rollout": [

@@ -13,6 +13,8 @@ struct ReleaseTreeTests {
             "", "/", "/index.html", "a//b", "a/", "../x", "a/../b", ".", "a/./b", "a\\b", "a\u{0}b", "a\nb", "a\u{7F}",
             "C:x", "c:/x", String(repeating: "a", count: 256), String(repeating: "a/", count: 600) + "b",
             String(repeating: "a/", count: 32) + "b",
+            String(repeating: String(repeating: "a", count: 250) + "/", count: 5),
+            String(repeating: String(repeating: "a", count: 250) + "/", count: 5) + "b",
         ])
     func badPaths(text: String) {
         #expect(throws: NacreError.self) { try ReleasePath(text) }
@@ -56,7 +58,7 @@ struct ReleaseTreeTests {
         "UP-5: names that some system takes for one are refused",
         arguments: [
             ("a", "a"), ("A.js", "a.js"), ("é", "e\u{301}"), ("a", "a/b"), ("A/b", "a"), ("x/y", "X/y/z"),
-            ("a", "a/\u{301}x"),
+            ("a", "a/\u{301}x"), ("\u{17F}.js", "S.js"), ("\u{3C2}", "\u{3A3}"), ("\u{212A}/x", "k"),
         ])
     func collisions(one: String, two: String) throws {
         let files = [try release(one, "1"), try release(two, "2")]
