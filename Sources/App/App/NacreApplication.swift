@@ -37,6 +37,8 @@ package final class NacreApplication: Sendable {
     private let plugins: StandardPlugins
     private let everyPlugin: [any BridgePlugin]
     private let server: ServerPlugin?
+    /// The accounts, where a person may have several.
+    package let accounts: AccountKeeper?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -48,12 +50,13 @@ package final class NacreApplication: Sendable {
     /// - Parameters:
     ///   - folder: where `nacre.json` and the bundle are.
     ///   - seat: where a choice of a server is kept, for an app whose server a person chooses (`api.choose`).
+    ///   - accounts: where the accounts are kept, for an app that a person may use with several (`accounts`).
     /// - Throws: `bundle.missing`, `sqlite.*`, `page.*`, `listener.*`, each a sentence that says what to do.
     package static func start(
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
-        seat: ServerSeat? = nil
+        seat: ServerSeat? = nil, accounts: AccountSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window, seat)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat, accounts)
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.needsServer ? nil : configuration.api,
@@ -112,6 +115,7 @@ package final class NacreApplication: Sendable {
         plugins = parts.plugins
         everyPlugin = parts.everyPlugin
         server = parts.server
+        accounts = parts.accounts
         surface = parts.surface
         problemReport = parts.report
     }
@@ -126,6 +130,17 @@ package final class NacreApplication: Sendable {
             clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
         Task { await follower.follow(changes) }
         Task { [plugins] in await plugins.network.follow() }
+        guard let accounts else { return }
+        let listed = await accounts.changes()
+        Task { [bridge] in
+            for await book in listed {
+                await bridge.emit(AccountsPlugin.pluginName, AccountsPlugin.changeEvent, book.json)
+            }
+        }
+        let sessions = await session.changes()
+        let server = configuration.needsServer ? nil : configuration.api.description
+        Task { for await snapshot in sessions { await accounts.note(snapshot, server: server) } }
+        Task { await accounts.sweep() }
     }
 
     /// Called with fresh scripts whenever the session or the screen has changed: the next document of the page starts
@@ -138,6 +153,10 @@ package final class NacreApplication: Sendable {
         }
         Task { [self] in
             for await _ in turns { await use(scripts()) }
+        }
+        guard let listed = await accounts?.changes() else { return }
+        Task { [self] in
+            for await _ in listed { await use(scripts()) }
         }
     }
 
@@ -154,9 +173,11 @@ package final class NacreApplication: Sendable {
                 "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
                 "share",
                 "clipboard",
-            ] + (server == nil ? [] : ["chooseServer"]) + platform.capabilities,
+            ] + (server == nil ? [] : ["chooseServer"]) + (accounts == nil ? [] : ["accounts"])
+                + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            surface: surface, server: server?.facts ?? .null, touch: platform.profile?.touch,
+            surface: surface, server: server?.facts ?? .null,
+            accounts: accounts?.book.json ?? .null, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
@@ -229,11 +250,22 @@ extension NacreApplication {
         }
     }
 
+    /// A person wants another account, where they may have several (`accounts`).
+    package func change(_ change: @Sendable (AccountKeeper) async throws -> Void) async {
+        guard let accounts else { return }
+        do {
+            try await change(accounts)
+        } catch {
+            platform.log.warning("accounts.failed", ["reason": .string("\(error)")])
+        }
+    }
+
     package func becomes(active: Bool) async {
         await plugins.app.becomes(active: active)
         guard active else { return }
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
+        await accounts?.sweep()
     }
 
     package func backRequested(canGoBack: Bool) async -> Bool { await plugins.app.back(canGoBack: canGoBack) }

@@ -103,7 +103,8 @@ public enum TreePatch {
         defer { ZSTD_freeDCtx(context) }
         // Memory for a window is asked for before the first byte comes out, so a window of no use is refused.
         let window = Int32(window(base.count + size))
-        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0 else {  // guard: patch-window
+        // guard: patch-window
+        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0 else {
             throw damaged
         }
         try withBytes(base, patch) { (old, packed) throws(NacreError) in

@@ -195,6 +195,15 @@ struct ArchiveTests {
         var zip = RawZip()
         zip.point("a", bytes("x"), at: zip.addLocal("a", bytes("xyz")))
         #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+        // The sum, the packed and the plain size at the file itself, each alone, with everything where it should be.
+        var plain = RawZip()
+        plain.add("a", bytes("x"))
+        _ = try ArchiveReader(MemoryBytes(plain.finished))
+        for place in [14, 18, 22] {
+            var changed = plain.finished
+            changed[place] ^= 1
+            #expect(throws: NacreError.self, "byte \(place)") { try ArchiveReader(MemoryBytes(changed)) }
+        }
     }
 
     @Test("UP-5: a file that lies inside of another one is refused")

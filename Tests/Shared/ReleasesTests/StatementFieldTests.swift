@@ -105,7 +105,8 @@ struct StatementFieldTests {
             [
                 "spec": ["one"], "app": text, "channel": text, "platforms": optional.union(["list", "list of text"]),
                 "sequence": ["one"], "keyEpoch": number, "storageEpoch": number, "resetStorage": flag, "version": text,
-                "stamp": optional.union(text), "issued": number, "expires": number, "native": ["object"], "rollout": [],
+                "stamp": optional.union(text),
+                "issued": number, "expires": number, "native": ["object"], "rollout": [],
                 "rollbackOf": optional.union(number), "tree": [], "archive": [], "objects": flag,
                 "patches": optional.union(["list"]), "revoked": optional.union(["list"]),
             ], of: payload, read: readPayload),
