@@ -6,8 +6,10 @@ import NacreCore
 /// A bridge message that is taken says where it comes from and is a call or an error; its answer names the same call.
 enum BridgeProperty {
     @Sendable static func check(_ bytes: [UInt8]) throws(Violation) -> Bool {
-        guard let envelope = try? BridgeEnvelope(parsing: String(decoding: bytes, as: UTF8.self)) else { return false }
-        guard let value = try? JSONParser.parse(bytes) else { throw Violation("taken although it is no JSON") }
+        // The engine hands a text over: what was no UTF-8 has been repaired by then.
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let envelope = try? BridgeEnvelope(parsing: text) else { return false }
+        guard let value = try? JSONParser.parse(text) else { throw Violation("taken although it is no JSON") }
         try demand(
             value["origin"]?.string?.utf8.elementsEqual(envelope.source.origin.utf8) == true
                 && value["top"]?.bool == envelope.source.isTopFrame, "another source than it says")
