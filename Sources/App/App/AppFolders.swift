@@ -15,6 +15,8 @@ package struct AppFolders: Sendable {
     package let files: String
     /// The person's own folder; empty where the environment names none.
     package let home: String
+    /// The updater's: one for the app, whichever account or server is in use.
+    package let updates: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
@@ -28,6 +30,7 @@ package struct AppFolders: Sendable {
         if server != nil { try PrivateFile.makeFolder(root + "/servers") }
         home = environment["HOME"] ?? ""
         let data = root + seat
+        updates = root + "/updates"
         state = data + "/state"
         web = data + "/web"
         files = data + "/files"

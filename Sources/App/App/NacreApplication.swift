@@ -11,6 +11,7 @@ import NacrePorts
 import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
+import NacreUpdates
 import Synchronization
 
 /// The app half, put together: everything behind one window and its page.
@@ -37,6 +38,7 @@ package final class NacreApplication: Sendable {
     private let plugins: StandardPlugins
     private let everyPlugin: [any BridgePlugin]
     private let server: ServerPlugin?
+    private let updates: AppUpdates?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -53,7 +55,9 @@ package final class NacreApplication: Sendable {
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
         seat: ServerSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window, seat)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat, folder: folder)
+        let bundle: any BundleSource =
+            if let updates = parts.updates { updates.bundle } else { try Self.bundle(of: configuration, in: folder) }
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.needsServer ? nil : configuration.api,
@@ -61,7 +65,7 @@ package final class NacreApplication: Sendable {
                 serviceWorkers: configuration.serviceWorker,
                 devServer: configuration.needsServer ? nil : configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
-            bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
+            bundle: bundle, authority: parts.session,
             transport: platform.transport,
             patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
@@ -112,6 +116,7 @@ package final class NacreApplication: Sendable {
         plugins = parts.plugins
         everyPlugin = parts.everyPlugin
         server = parts.server
+        updates = parts.updates
         surface = parts.surface
         problemReport = parts.report
     }
@@ -133,6 +138,7 @@ package final class NacreApplication: Sendable {
     package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
         let changes = await session.changes()
         let turns = await surface.changes()
+        await updates?.onScripts { [self] in await use(scripts()) }
         Task { [self] in
             for await _ in changes { await use(scripts()) }
         }
@@ -143,10 +149,10 @@ package final class NacreApplication: Sendable {
 
     /// The scripts for a document that starts now.
     package func scripts() async -> BridgeScriptPair {
-        scripts(for: await session.snapshot, surface: await surface.value)
-    }
-
-    private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
+        let snapshot = await session.snapshot
+        let surface = await surface.value
+        let running = await updates?.running
+        let updates = await updates?.status.json ?? .null
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
             apiOrigin: configuration.needsServer ? "" : configuration.visibleAPI.description,
@@ -154,9 +160,9 @@ package final class NacreApplication: Sendable {
                 "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
                 "share",
                 "clipboard",
-            ] + (server == nil ? [] : ["chooseServer"]) + platform.capabilities,
-            version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            surface: surface, server: server?.facts ?? .null, touch: platform.profile?.touch,
+            ] + (server == nil ? [] : ["chooseServer"]) + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
+            version: configuration.versionReport(platform: platform.device.platform, running: running),
+            session: snapshot.json, surface: surface, server: server?.facts ?? .null, updates: updates, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
@@ -195,6 +201,7 @@ extension NacreApplication {
 
     package func pageLoadStarted(_ pageLoad: UInt64) async {
         await bridge.pageLoadStarted(pageLoad)
+        await updates?.pageLoadStarted(pageLoad)
         await links.pageStarted()
     }
 
@@ -209,7 +216,16 @@ extension NacreApplication {
     }
 
     /// The page's process has died; the window shows a page that says so.
-    package func pageCrashed(_ reason: String) { platform.log.error("page.crashed", ["reason": .string(reason)]) }
+    package func pageCrashed(_ reason: String) async {
+        platform.log.error("page.crashed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
+
+    /// The page cannot be loaded; the window shows a page that says so.
+    package func pageFailed(_ reason: String) async {
+        platform.log.error("page.failed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
 
     /// The page wants out of `app.origin`.
     package func openExternally(_ url: String) async {
@@ -232,6 +248,7 @@ extension NacreApplication {
     package func becomes(active: Bool) async {
         await plugins.app.becomes(active: active)
         guard active else { return }
+        await updates?.becomesActive()
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
     }
@@ -240,6 +257,7 @@ extension NacreApplication {
 
     /// Writes down what is only in memory, then closes every connection.
     package func stop() async {
+        await updates?.closing()
         await session.flush()
         await channel.stop()
     }
