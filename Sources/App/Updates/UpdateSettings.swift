@@ -75,6 +75,18 @@ package struct BootedBundle: Sendable, Equatable {
     }
 }
 
+/// What the server says of updates (UP-1).
+package struct UpdateSource: Sendable, Equatable {
+    /// Where the manifest of the channel lies that this app is to follow.
+    package var manifestURL: String
+    /// A signed word that a manifest is still the newest, as it came; nil where the server gives none.
+    package var freshness: JSONValue?
+
+    package init(manifestURL: String, freshness: JSONValue? = nil) {
+        (self.manifestURL, self.freshness) = (manifestURL, freshness)
+    }
+}
+
 /// What the updater asks of the window.
 package protocol UpdateHost: Sendable {
     /// Serves this bundle from now on: service workers and the Cache API of the one before are cleared, everything else that

@@ -31,8 +31,12 @@ public struct NativeRange: Hashable, Sendable {
     public var minimum: NativeVersion?
     public var below: NativeVersion?
 
+    /// Every version.
+    public static var any: NativeRange { NativeRange() }
+    private init() {}
+
     /// - Throws: `release.native_version`.
-    public init(minimum: String? = nil, below: String? = nil) throws(NacreError) {
+    public init(minimum: String?, below: String? = nil) throws(NacreError) {
         if let minimum { self.minimum = try NativeVersion(minimum) }
         if let below { self.below = try NativeVersion(below) }
     }

@@ -91,6 +91,8 @@ public struct ReleaseDevice: Sendable {
     public var draw: @Sendable (_ salt: String) -> Int
     /// Bytes; nil where nobody knows.
     public var space: Int?
+    /// A verified word, of this app and channel, that a release is still the newest; it stands for a later expiry.
+    public var freshness: FreshnessStatement?
 
     public init(
         hasArchiveKey: Bool, roots: RootKeys? = nil, keySet: ReleaseKeySet? = nil, isDevelopment: Bool = false,
@@ -160,7 +162,7 @@ extension ReleaseDevice {
         _ manifest: ReleaseManifest, _ payload: ReleasePayload?
     ) throws(ReleaseRefusal) -> ReleaseOffer {
         let identity = payload.map { ReleaseIdentity.tree($0.tree.digest) } ?? .checksum(manifest.seal.checksum)
-        if let payload { try admit(payload) }
+        if let payload { try admit(payload, signed: manifest.envelope?.payload ?? []) }
         guard identity != running else {  // guard: update-running
             throw ReleaseRefusal(.running, "Version \(manifest.version) is what runs.")
         }
@@ -215,7 +217,7 @@ extension ReleaseDevice {
     }
 
     /// The guards on what is signed.
-    private func admit(_ payload: ReleasePayload) throws(ReleaseRefusal) {
+    private func admit(_ payload: ReleasePayload, signed: [UInt8]) throws(ReleaseRefusal) {
         let version = "Version \(payload.version)"
         guard payload.app == app else {  // guard: update-app
             throw ReleaseRefusal(.app, "\(version) is of the app \(payload.app).")
@@ -229,7 +231,8 @@ extension ReleaseDevice {
         guard payload.keyEpoch == keySet?.epoch else {  // guard: update-key-epoch
             throw ReleaseRefusal(.keyEpoch, "\(version) was signed in key epoch \(payload.keyEpoch).")
         }
-        guard payload.expires > now, keySet.map({ $0.expires > now }) ?? true else {  // guard: update-expiry
+        // guard: update-expiry
+        guard payload.expires > now || isFresh(payload, signed), keySet.map({ $0.expires > now }) ?? true else {
             throw ReleaseRefusal(.expiry, "\(version), or the keys it was signed with, have expired.")
         }
         guard payload.native.contains(native) else {  // guard: update-native
@@ -239,6 +242,13 @@ extension ReleaseDevice {
         guard !payload.revoked.contains(payload.tree.digest), !revoked.contains(payload.tree.digest) else {
             throw ReleaseRefusal(.revoked, "\(version) has been withdrawn.")
         }
+    }
+
+    /// The word dates anew what it names, and nothing else.
+    private func isFresh(_ payload: ReleasePayload, _ signed: [UInt8]) -> Bool {
+        guard let freshness, freshness.expires > now else { return false }
+        return freshness.sequence == payload.sequence
+            && freshness.release == TreeDigest(of: signed)  // guard: update-fresh-release
     }
 
     private func isNewer(_ manifest: ReleaseManifest, _ sequence: Int64?) throws(ReleaseRefusal) {

@@ -72,6 +72,11 @@ public struct ReleaseKeySet: Sendable, Equatable {
         NacreError("release.key_set", "The release's key set is not taken: \(why).")
     }
 
+    /// A set that was verified when it came, from its payload as a device keeps it.
+    ///
+    /// - Throws: `release.payload`, `release.spec`, `release.roots`.
+    public init(kept bytes: [UInt8]) throws(NacreError) { try self.init(bytes: bytes) }
+
     /// - Throws: `release.payload`, `release.spec`, `release.roots`.
     init(bytes: [UInt8]) throws(NacreError) {
         let reader = try PayloadReader(bytes: bytes, "key set")

@@ -19,6 +19,8 @@ public struct ReleasePayload: Sendable, Equatable {
     public var resetsStorage: Bool
     /// What people call the release, such as `1.4.2`.
     public var version: String
+    /// Of the build, for the version report (UP-11); nil where its publisher gave none.
+    public var stamp: String?
     public var issued: Instant
     /// Not installed after this; what runs goes on running.
     public var expires: Instant
@@ -115,6 +117,7 @@ extension ReleasePayload {
         resetsStorage = try top.bool("resetStorage")
         version = try top.string("version", upTo: 100)
         guard ReleaseStore.isName(version) else { throw top.fault("version") }
+        stamp = try top.optionalString("stamp", upTo: 64)
         issued = try top.moment("issued")
         expires = try top.moment("expires")
         let native = try top.object("native")
@@ -157,7 +160,7 @@ extension ReleasePayload {
             "platforms": .array(platforms.map(JSONValue.string)), "sequence": .integer(sequence),
             "keyEpoch": .integer(keyEpoch), "storageEpoch": .integer(storageEpoch),
             "resetStorage": .bool(resetsStorage),
-            "version": .string(version), "issued": .integer(issued.milliseconds),
+            "version": .string(version), "stamp": JSONValue(stamp), "issued": .integer(issued.milliseconds),
             "expires": .integer(expires.milliseconds),
             "native": ["min": JSONValue(native.minimum?.text), "below": JSONValue(native.below?.text)],
             "rollout": [

@@ -18,6 +18,10 @@ public enum ReleaseStore {
         let name = digest.description
         return "channels/\(channel)/objects/\(name.prefix(2))/\(name).zst"
     }
+    /// The list of a tree's files by the tree's name, packed: with it, a device fetches only the objects that it lacks.
+    public static func list(_ channel: String, _ tree: TreeDigest) -> String {
+        "channels/\(channel)/trees/\(tree).list.zst"
+    }
     public static func patch(_ channel: String, _ digest: TreeDigest) -> String {
         "channels/\(channel)/patches/\(digest).zst"
     }

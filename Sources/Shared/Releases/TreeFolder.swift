@@ -104,11 +104,18 @@ public struct TreeFolder: Sendable {
     private func file(at inside: String) throws(NacreError) -> ReleaseFile {
         let path = try ReleasePath(inside)
         let bytes = try FileBytes(file(path))
+        return ReleaseFile(path: path, digest: try TreeDigest(of: bytes), size: bytes.count)
+    }
+}
+
+extension TreeDigest {
+    /// The digest of bytes that are read piece by piece.
+    ///
+    /// - Throws: `file.read`.
+    public init(of bytes: any RandomAccessBytes) throws(NacreError) {
         var hasher = SHA256Hasher()
         try bytes.eachPiece { (piece: [UInt8]) throws(NacreError) in hasher.update(piece) }
-        guard let digest = TreeDigest(bytes: hasher.finish()) else {
-            preconditionFailure("SHA-256 has 32 bytes")
-        }
-        return ReleaseFile(path: path, digest: digest, size: bytes.count)
+        guard let digest = TreeDigest(bytes: hasher.finish()) else { preconditionFailure("SHA-256 has 32 bytes") }
+        self = digest
     }
 }

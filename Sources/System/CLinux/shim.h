@@ -31,6 +31,7 @@
 
 int accept4(int, struct sockaddr *, socklen_t *, int);
 int pthread_setname_np(pthread_t, const char *);
+int syncfs(int);
 
 // `struct epoll_event` is packed and holds a union; Swift sees this plain pair instead.
 struct nacre_event {

@@ -1,0 +1,165 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreReleases
+
+/// A bundle that lies on the device, whole and verified.
+struct InstalledBundle: Sendable, Equatable {
+    /// The name of its tree, and of its folder.
+    var tree: TreeDigest
+    /// How guards know it: as its tree, or by the checksum field where nobody has signed the tree.
+    var identity: ReleaseIdentity
+    var version: String
+    /// The stamp for the version report.
+    var stamp: String
+    var channel: String
+    /// Nil for a release of old.
+    var sequence: Int64?
+    var storageEpoch: Int64
+    /// Whether a step back to it across a storage epoch may lose what the web view has stored.
+    var resetsStorage: Bool
+    var native: NativeRange
+}
+
+/// A bundle on its first starts.
+struct Trial: Sendable, Equatable {
+    /// Starts of the app that have not been confirmed, this one included.
+    var attempts: Int
+    /// Another word for each trial, so that nothing of one is taken for another's.
+    var nonce: String
+
+    /// A second chance tells an impatient person from a bundle that does not start.
+    static let chances = 2
+}
+
+/// A release that did not start here.
+struct FailedBundle: Sendable, Equatable {
+    enum Reason: String, Sendable {
+        /// The page's process died.
+        case crashed
+        /// The confirm did not come in time.
+        case silent
+        /// The app was ended twice before the confirm.
+        case ended
+        /// Files of it were gone.
+        case missing
+    }
+
+    var identity: ReleaseIdentity
+    var channel: String
+    var sequence: Int64
+    var version: String
+    var reason: Reason
+    var count: Int
+}
+
+/// One thing that the updater did, or left, and why.
+struct UpdateDecision: Sendable, Equatable {
+    var at: Instant
+    /// Such as `refused`, `staged`, `reverted`.
+    var what: String
+    var version: String
+    var why: String
+}
+
+/// Everything that the updater knows from one start to the next (design §7, "Update state").
+struct UpdateState: Sendable, Equatable {
+    /// The app that wrote it; another one is a store update.
+    var native = ""
+    var build = ""
+    var builtInVersion = ""
+    /// What is served; nil is the bundle inside the app.
+    var running: InstalledBundle?
+    /// While `running` has not confirmed its start.
+    var trial: Trial?
+    var staged: InstalledBundle?
+    /// The last good one besides the one inside the app.
+    var fallback: InstalledBundle?
+    var floors: [String: ReleaseFloor] = [:]
+    var failed: [FailedBundle] = []
+    var revoked: [TreeDigest] = []
+    /// The payload of the newest key set.
+    var keySet: [UInt8]?
+    /// The latest moment that anything signed was issued at.
+    var newestIssued = Instant(milliseconds: 0)
+    /// Of this device, and never sent: decides with a release's salt whether it is among the first.
+    var seed = ""
+    var checked = Instant(milliseconds: 0)
+    var manifestURL = ""
+    /// The validator of the manifest that was judged last; empty where another look could end otherwise.
+    var manifestTag = ""
+    /// The name of the signed part of that manifest.
+    var manifestRelease = ""
+    /// The latest ten.
+    var decisions: [UpdateDecision] = []
+
+    static let keptDecisions = 10
+    static let keptFailures = 32
+    static let keptRevoked = 1024
+    static let keptFloors = 32
+
+    mutating func decide(_ what: String, _ version: String, _ why: String, at: Instant) {
+        decisions.append(UpdateDecision(at: at, what: what, version: version, why: why))
+        decisions = decisions.suffix(Self.keptDecisions)
+    }
+
+    mutating func raise(_ channel: String, seen: Int64? = nil, taken: Int64? = nil) {
+        var floor = floors[channel] ?? ReleaseFloor(taken: 0)
+        if let taken { floor.taken = max(floor.taken, taken) }
+        floor.seen = max(floor.seen, seen ?? 0, floor.taken)
+        // Nobody follows so many channels in earnest; the one in use stays.
+        if floors[channel] == nil, floors.count >= Self.keptFloors, let victim = floors.keys.sorted().first {
+            floors[victim] = nil
+        }
+        floors[channel] = floor
+    }
+
+    mutating func withdraw(_ trees: [TreeDigest]) {
+        for tree in trees where !revoked.contains(tree) { revoked.append(tree) }
+        revoked = revoked.suffix(Self.keptRevoked)
+    }
+
+    /// Gives up what runs, for good: the bundle before it takes its place.
+    mutating func revert(_ reason: FailedBundle.Reason, at now: Instant) {
+        guard let bundle = running else { return }
+        let before = failed.first { $0.identity == bundle.identity }
+        failed.removeAll { $0.identity == bundle.identity }
+        failed.append(
+            FailedBundle(
+                identity: bundle.identity, channel: bundle.channel, sequence: bundle.sequence ?? 0,
+                version: bundle.version, reason: reason, count: (before?.count ?? 0) + 1))
+        failed = failed.suffix(Self.keptFailures)
+        if staged?.identity == bundle.identity { staged = nil }
+        leave(to: fallback)
+        decide("reverted", bundle.version, reason.sentence, at: now)
+    }
+
+    /// Goes back without a word against what ran.
+    mutating func leave(to bundle: InstalledBundle?) {
+        running = bundle
+        if fallback == bundle { fallback = nil }
+        trial = nil
+    }
+
+    /// Puts the staged bundle in the place of the running one, on trial.
+    mutating func activate(nonce: String, at now: Instant) {
+        guard let next = staged else { return }
+        // A bundle that has not confirmed is nothing to fall back to.
+        if trial == nil { fallback = running }
+        running = next
+        staged = nil
+        trial = Trial(attempts: 0, nonce: nonce)
+        decide("activated", next.version, "It was staged.", at: now)
+    }
+}
+
+extension FailedBundle.Reason {
+    var sentence: String {
+        switch self {
+        case .crashed: "Its page's process died before it had confirmed its start."
+        case .silent: "It did not confirm its start in time."
+        case .ended: "The app was ended \(Trial.chances) times before it had confirmed its start."
+        case .missing: "Files of it were gone."
+        }
+    }
+}
