@@ -124,6 +124,9 @@ let serverHalf: [Target] =
             "NacreKeys", "NacreLimits",
         ], tests: ["NacreDatabaseTesting"])
     + module(
+        "Publisher", in: "Server",
+        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"])
+    + module(
         "Server", in: "Server",
         [
             "CLinux", "NacreCore", "NacreCrypto", "NacreJOSE", "NacreHTTP", "NacreRouting", "NacreDatabase",
@@ -158,7 +161,7 @@ let commands: [Target] = [
         dependencies: [
             "NacreCommands", "NacreCore", "NacreHTTP", "NacrePorts", "NacreCurl", "NacreServer", "NacreApp",
             "NacreSecrets", "NacrePage",
-            "NacrePlugins", "NacreProject",
+            "NacrePlugins", "NacreProject", "NacrePublisher", "NacreReleases", "NacreCrypto",
             .target(name: "NacreGTKShell", condition: gtk),
             .target(name: "NacreLinux", condition: linux),
         ],

@@ -11,6 +11,7 @@ enum NacreCommand {
                nacre init [--api ORIGIN] [--choose-server] [--force] [--print] [FOLDER]
                nacre serve [--config FILE] [--data FOLDER]
                nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
+               nacre ota keygen|bucket|publish|promote|rollback|revoke|inspect|verify|keys …   (nacre ota help)
         """
 
     /// Runs the command that `arguments` begin with and returns the process's exit code.
@@ -26,6 +27,8 @@ enum NacreCommand {
             case "admin":
                 try await AdminCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
                 return 0
+            case "ota":
+                return try await OtaCommand(arguments: Array(arguments.dropFirst()), environment: environment).run()
             case "version", "--version":
                 print("nacre \(ServerConfiguration.version)")
                 return 0

@@ -16,7 +16,7 @@ public struct RootKeys: Sendable, Equatable {
         (self.keys, self.threshold) = (keys, threshold)
     }
 
-    func hasSigned(_ envelope: SignedEnvelope) -> Bool {
+    package func hasSigned(_ envelope: SignedEnvelope) -> Bool {
         envelope.signers(among: keys, for: .keySet).count >= threshold  // guard: root-threshold
     }
 }
@@ -77,8 +77,10 @@ public struct ReleaseKeySet: Sendable, Equatable {
     /// - Throws: `release.payload`, `release.spec`, `release.roots`.
     public init(kept bytes: [UInt8]) throws(NacreError) { try self.init(bytes: bytes) }
 
+    /// Reads a set without asking who vouches for it; an app goes by `init(following:builtIn:app:envelope:)`.
+    ///
     /// - Throws: `release.payload`, `release.spec`, `release.roots`.
-    init(bytes: [UInt8]) throws(NacreError) {
+    package init(bytes: [UInt8]) throws(NacreError) {
         let reader = try PayloadReader(bytes: bytes, "key set")
         guard try reader.integer("spec") == 1 else {
             throw NacreError("release.spec", "The release's key set is written for a newer app; update the app.")

@@ -1,0 +1,140 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreReleases
+
+extension ReleasePublisher {
+    /// Announces what `--stage-only` left, or a version of the store (UP-8). Announced already, it changes nothing.
+    ///
+    /// Without keys where the release's own sequence is still ahead; else it is signed anew.
+    package func promote(_ version: String? = nil) async throws -> PublishOutcome {
+        let state = try await state()
+        guard let version = version ?? state.staged?.version else {
+            throw NacreError(
+                "ota.nothing_staged",
+                "Nothing is staged on the channel \(channel); use publish --stage-only, or name a version.")
+        }
+        let release = try await demandRelease(version)
+        if state.manifest?.version == version { return unchanged(release, state) }
+        if let sequence = release.sequence, sequence > state.manifest?.sequence ?? 0 {
+            // As it was signed; a deploy hook needs no key for that.
+            try await demandBundle(release)
+            try await announce(release, over: state, nil)
+            return try await outcome(release)
+        }
+        return try await announceAgain(release, state, rollbackOf: nil) { _ in }
+    }
+
+    /// Re-points the manifest at an earlier release under a higher sequence; devices follow at their next check.
+    package func rollback(to version: String) async throws -> PublishOutcome {
+        let state = try await state()
+        guard let present = state.manifest else {
+            throw NacreError("ota.nothing_published", "Nothing is published on the channel \(channel).")
+        }
+        let release = try await demandRelease(version)
+        if present.version == version { return unchanged(release, state) }
+        return try await announceAgain(release, state, rollbackOf: release.sequence) { _ in }
+    }
+
+    /// Withdraws a version's tree: no device goes on with it, and none takes it again.
+    package func revoke(_ version: String) async throws -> PublishOutcome {
+        let state = try await state()
+        guard let present = state.manifest, let payload = state.payload else {
+            throw NacreError(
+                "ota.nothing_published",
+                "The channel \(channel) has no release that is signed by a key set, so nothing can be revoked on it.")
+        }
+        guard present.version != version else {
+            throw NacreError(
+                "ota.revoke_current",
+                "Version \(version) is what the channel announces; publish another, or roll back, first.")
+        }
+        guard let revoked = try await verified(try await demandRelease(version))?.tree.digest else {
+            throw NacreError("ota.release", "Version \(version) is not signed by a key of the channel.")
+        }
+        guard revoked != payload.tree.digest else {
+            throw NacreError(
+                "ota.revoke_current", "Version \(present.version), which the channel announces, has the same files.")
+        }
+        guard !payload.revoked.contains(revoked) else { return unchanged(present, state) }
+        return try await announceAgain(present, state, rollbackOf: payload.rollbackOf) { $0.revoked.append(revoked) }
+    }
+
+    /// Widens the part of the devices that the announced release is for.
+    package func rollOut(basisPoints: Int) async throws -> PublishOutcome {
+        let state = try await state()
+        guard let present = state.manifest, let payload = state.payload else {
+            throw NacreError("ota.nothing_published", "The channel \(channel) has no signed release to roll out.")
+        }
+        guard payload.rollout.basisPoints != basisPoints else { return unchanged(present, state) }
+        return try await announceAgain(present, state, rollbackOf: payload.rollbackOf) {
+            $0.rollout.basisPoints = basisPoints
+            if $0.rollout.salt.isEmpty { $0.rollout.salt = $0.version }
+        }
+    }
+
+    private func demandRelease(_ version: String) async throws -> ReleaseManifest {
+        guard ReleaseStore.isName(version), let release = try await release(version) else {
+            throw NacreError(
+                "ota.release",
+                "Version \(version.prefix(40)) was never published on the channel \(channel); see inspect for what was."
+            )
+        }
+        return release
+    }
+
+    /// The manifest must not point at nothing.
+    private func demandBundle(_ release: ReleaseManifest) async throws {
+        guard try await bucket.size(ReleaseStore.bundle(channel, release.version)) != nil else {
+            throw NacreError(
+                "release.missing",
+                "The bundle of version \(release.version) is gone from \(bucket.name); publish it again under another version."
+            )
+        }
+    }
+
+    private func outcome(_ manifest: ReleaseManifest) async throws -> PublishOutcome {
+        PublishOutcome(
+            what: .announced, version: manifest.version, sequence: manifest.sequence,
+            tree: try await verified(manifest)?.tree.digest, manifestURL: manifestURL)
+    }
+
+    /// A release under the next sequence, signed today.
+    private func announceAgain(
+        _ release: ReleaseManifest, _ state: ChannelState, rollbackOf: Int64?,
+        _ change: (inout ReleasePayload) throws(NacreError) -> Void
+    ) async throws -> PublishOutcome {
+        let set = try signingSet(state)
+        try await demandBundle(release)
+        let claim = try await claim(state, release.version)
+        do {
+            var manifest = release
+            (manifest.sequence, manifest.publishedAt, manifest.envelope) = (claim.sequence, time.now.iso8601, nil)
+            // The bucket may be served elsewhere today.
+            manifest.url = publicBase + "/" + ReleaseStore.bundle(channel, release.version)
+            if let set, let key = keys?.release {
+                guard var payload = try await verified(release) else {
+                    throw NacreError("ota.release", "Version \(release.version) is not signed by a key of the channel.")
+                }
+                let lifetime = payload.expires - payload.issued
+                payload.issued = time.now
+                payload.expires = min(time.now + lifetime, set.expires)
+                (payload.sequence, payload.keyEpoch, payload.rollbackOf) = (claim.sequence, set.epoch, rollbackOf)
+                payload.revoked = state.payload?.revoked ?? []
+                if rollbackOf != nil, release.version != state.manifest?.version { payload.rollout = .init() }
+                try change(&payload)
+                guard !payload.revoked.contains(payload.tree.digest) else {
+                    throw NacreError(
+                        "ota.revoked", "Version \(release.version) was revoked; every device would refuse it.")
+                }
+                manifest.envelope = try SignedEnvelope(signing: payload.bytes, for: .release, with: [key])
+            }
+            try await announce(manifest, over: state, claim)
+            return try await outcome(manifest)
+        } catch {
+            let bucket = bucket
+            await Task { try? await bucket.remove(claim.key) }.value
+            throw error
+        }
+    }
+}

@@ -1,0 +1,204 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreCore
+package import NacreCrypto
+package import NacreReleases
+
+/// What an app has built in to check releases with.
+package struct AppTrust: Sendable {
+    package var roots: RootKeys?
+    package var archiveKey: PublicKey?
+
+    package init(roots: RootKeys?, archiveKey: PublicKey?) { (self.roots, self.archiveKey) = (roots, archiveKey) }
+}
+
+/// One way to the release, and whether it leads there.
+package struct VerifiedWay: Sendable {
+    package let what: String
+    package let bytes: Int?
+    /// Nil where it does.
+    package let fault: String?
+
+    package var json: JSONValue {
+        ["way": .string(what), "bytes": bytes.map { JSONValue($0) } ?? .null, "fault": JSONValue(fault)]
+    }
+}
+
+extension ReleasePublisher {
+    /// Follows the channel as devices do, with their code: those of the built-in trees, those that have one of the last
+    /// releases, and one that has nothing.
+    ///
+    /// - Throws: where there is nothing to follow; each way's fault stands in the result.
+    package func verify(
+        _ trust: AppTrust, builtIns: [String], previous: Int, platform: String
+    ) async throws -> [VerifiedWay] {
+        let bytes = try await source.bytes(ReleaseStore.manifest(channel), upTo: ReleaseManifest.maximumBytes + 1)
+        let manifest = try manifest(bytes, ReleaseStore.manifest(channel))
+        var ways: [VerifiedWay] = []
+        let set = try await followedKeySet(manifest, trust)
+        var judged = try device(
+            set, native: (try? manifest.envelope.map { try ReleasePayload(bytes: $0.payload).native }) ?? NativeRange(),
+            platform: platform)
+        (judged.hasArchiveKey, judged.roots) = (trust.archiveKey != nil, trust.roots)
+        let offer: ReleaseOffer
+        do { offer = try judged.judge(bytes, from: manifestURL) } catch {
+            return [VerifiedWay(what: "manifest", bytes: bytes.count, fault: error.description)]
+        }
+        ways.append(VerifiedWay(what: "manifest, version \(manifest.version)", bytes: bytes.count, fault: nil))
+        let work = try WorkFolder(in: workParent, random: random)
+        let reader = ReleaseReader(source: source, channel: channel, archiveKey: trust.archiveKey, threads: threads)
+        let payload = offer.payload
+        if trust.archiveKey != nil {
+            ways.append(
+                await way("archive", payload?.archive.size) {
+                    let opened = try await reader.archive(
+                        manifest, payload?.archive, tree: payload?.tree.digest, work: work)
+                    let index = try ReleasePath("index.html")
+                    guard opened.tree[index] != nil else {
+                        throw NacreError("release.index", "The archive has no index.html.")
+                    }
+                })
+        }
+        guard let payload else { return ways }
+        if payload.hasObjects { ways += await objects(payload, reader) }
+        ways += try await patches(payload, reader, builtIns: builtIns, previous: previous, work)
+        return ways
+    }
+
+    /// The key set a device comes to: the chain from what its roots vouch for.
+    private func followedKeySet(_ manifest: ReleaseManifest, _ trust: AppTrust) async throws -> ReleaseKeySet? {
+        guard let roots = trust.roots else { return nil }
+        guard let envelope = manifest.envelope, let epoch = try? ReleasePayload(bytes: envelope.payload).keyEpoch else {
+            return nil
+        }
+        let bytes = try await source.bytes(ReleaseStore.keySet(channel, epoch), upTo: ReleaseManifest.maximumBytes)
+        let (envelope_, set) = try KeyCeremony.read(bytes)
+        if let taken = try? ReleaseKeySet(following: nil, builtIn: roots, app: app, envelope: envelope_) {
+            return taken
+        }
+        // A device that knows older roots only goes from set to set.
+        var current: ReleaseKeySet?
+        for number in 1...max(1, set.epoch) {
+            let key = ReleaseStore.keySet(channel, number)
+            guard let bytes = try? await source.bytes(key, upTo: ReleaseManifest.maximumBytes) else { continue }
+            let read = try KeyCeremony.read(bytes)
+            if let next = try? ReleaseKeySet(following: current, builtIn: roots, app: app, envelope: read.envelope) {
+                current = next
+            }
+        }
+        return current
+    }
+
+    private func way(_ what: String, _ bytes: Int?, _ body: () async throws -> Void) async -> VerifiedWay {
+        report.progress(what, 0)
+        do {
+            try await body()
+            report.progress(what, 1)
+            return VerifiedWay(what: what, bytes: bytes, fault: nil)
+        } catch {
+            return VerifiedWay(what: what, bytes: bytes, fault: (error as? NacreError)?.message ?? "\(error)")
+        }
+    }
+
+    private func objects(_ payload: ReleasePayload, _ reader: ReleaseReader) async -> [VerifiedWay] {
+        let tree: ReleaseTree
+        do { tree = try await reader.tree(payload.tree) } catch {
+            return [
+                VerifiedWay(what: "list of files", bytes: nil, fault: (error as? NacreError)?.message ?? "\(error)")
+            ]
+        }
+        var seen: Set<TreeDigest> = []
+        let files = tree.files.filter { seen.insert($0.digest).inserted }
+        return [
+            await way("\(files.count) files, one by one", nil) {
+                try await each(files, "files") { _ = try await reader.object($0) }
+            }
+        ]
+    }
+
+    private func patches(
+        _ payload: ReleasePayload, _ reader: ReleaseReader, builtIns: [String], previous count: Int, _ work: WorkFolder
+    ) async throws -> [VerifiedWay] {
+        var ways: [VerifiedWay] = []
+        var bases: [ReleaseBase] = []
+        for path in builtIns { bases.append(try await threads.run { try ReleaseBase(folder: path) }) }
+        if count > 0 {
+            let state = try await state()
+            for manifest in try await history(count + 1, state) where manifest.version != payload.version {
+                guard let old = try await verified(manifest) else { continue }
+                if let opened = try? await reader.archive(manifest, old.archive, tree: old.tree.digest, work: work) {
+                    bases.append(ReleaseBase(label: manifest.version, tree: opened.tree, contents: opened.contents))
+                }
+            }
+        }
+        for base in bases where base.tree.digest != payload.tree.digest {
+            guard
+                let patch = payload.patches.first(where: {
+                    $0.base == base.tree.digest && $0.algorithm == TreePatch.algorithm
+                })
+            else {
+                let known = Set(base.tree.files.map(\.digest))
+                let lacking = (try? await reader.tree(payload.tree))?.files.filter { !known.contains($0.digest) }.count
+                ways.append(
+                    VerifiedWay(
+                        what: "from \(base.label): no patch; \(lacking.map(String.init) ?? "?") files one by one",
+                        bytes: nil,
+                        fault: nil))
+                continue
+            }
+            ways.append(
+                await way("patch from \(base.label)", patch.object.size) {
+                    try await reader.patch(patch, from: base, giving: payload.tree)
+                })
+        }
+        // Those whose base is not here: that they are what was signed, at least.
+        let known = Set(bases.map(\.tree.digest))
+        for patch in payload.patches where !known.contains(patch.base) {
+            ways.append(
+                await way("patch from the tree \(patch.base.description.prefix(12))…", patch.object.size) {
+                    try await reader.patch(patch, from: nil, giving: payload.tree)
+                })
+        }
+        return ways
+    }
+
+    /// What the channel has, for people and programs.
+    package func inspect() async throws -> JSONValue {
+        let state = try await state()
+        var releases: [JSONValue] = []
+        for manifest in try await history(20, state) {
+            let payload = try await verified(manifest)
+            releases.append([
+                "version": .string(manifest.version), "sequence": manifest.sequence.map(JSONValue.integer) ?? .null,
+                "publishedAt": JSONValue(manifest.publishedAt), "tree": JSONValue(payload?.tree.digest.description),
+                "signed": .bool(payload != nil),
+            ])
+        }
+        let payload = state.payload
+        return [
+            "app": .string(app), "channel": .string(channel), "bucket": .string(bucket.name),
+            "manifest": .string(manifestURL), "version": JSONValue(state.manifest?.version),
+            "sequence": (state.manifest?.sequence).map(JSONValue.integer) ?? .null,
+            "publishedAt": JSONValue(state.manifest?.publishedAt), "signed": .bool(payload != nil),
+            "expires": JSONValue(payload?.expires.iso8601), "tree": JSONValue(payload?.tree.digest.description),
+            "files": (payload?.tree.files).map { JSONValue($0) } ?? .null,
+            "bytes": (payload?.tree.bytes).map { JSONValue($0) } ?? .null,
+            "archiveBytes": (payload?.archive.size).map { JSONValue($0) } ?? .null,
+            "rollout": (payload?.rollout.basisPoints).map { JSONValue($0) } ?? .null,
+            "rollbackOf": (payload?.rollbackOf ?? nil).map(JSONValue.integer) ?? .null,
+            "patches": .array(
+                (payload?.patches ?? []).map {
+                    ["base": .string($0.base.description), "bytes": JSONValue($0.object.size)]
+                }),
+            "revoked": .array((payload?.revoked ?? []).map { .string($0.description) }),
+            "staged": JSONValue(state.staged?.version),
+            "keySet": state.keySet.map {
+                [
+                    "epoch": .integer($0.epoch), "expires": .string($0.expires.iso8601),
+                    "release": .array($0.release.map { .string($0.name) }),
+                ]
+            } ?? .null,
+            "releases": .array(releases),
+        ]
+    }
+}
