@@ -27,7 +27,7 @@ package struct PublishRequest: Sendable {
 
     package init(folder: String, version: String) throws(NacreError) {
         (self.folder, self.version) = (folder, version)
-        native = try NativeRange()
+        native = .any
     }
 }
 

@@ -43,8 +43,8 @@ package actor AppUpdates: UpdateHost {
     }
 
     /// Starts the updater and serves what it has chosen.
-    func start(_ start: UpdaterStart, _ parts: UpdaterParts) async throws {
-        let updater = try await start(parts)
+    func start(_ make: @Sendable () async throws -> any AppUpdater) async throws {
+        let updater = try await make()
         self.updater = updater
         let booted = await updater.running
         if !serve(booted) { await updater.pageCrashed() }
@@ -200,13 +200,12 @@ extension AppUpdates {
             builtInVersion: configuration.bundleVersion, builtInSequence: said.sequence,
             builtInStorageEpoch: said.storageEpoch, appReadyTimeout: said.appReadyTimeout,
             isDevelopment: configuration.isDevelopment)
-        let parts = UpdaterParts(
-            settings: settings,
-            folders: UpdateFolders(updates: folders.updates, builtIn: path, web: folders.web),
-            transport: platform.transport, manifest: { () async throws(NacreError) in try await channel.manifest() },
-            isHeld: { holds.isHeld }, host: updates, time: platform.time, random: platform.random, log: log)
+        let places = UpdateFolders(updates: folders.updates, builtIn: path, web: folders.web)
+        let parts = UpdateParts(
+            transport: platform.transport, source: { () async throws(NacreError) in try await channel.source() },
+            isHeld: { holds.isHeld }, host: updates, time: platform.time, random: platform.random)
         do {
-            try await updates.start(start, parts)
+            try await updates.start { try await start(settings, places, parts, log) }
         } catch {
             log.error("updates.failed", ["reason": .string((error as? NacreError)?.message ?? "\(type(of: error))")])
             return nil

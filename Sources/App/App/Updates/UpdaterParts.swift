@@ -1,28 +1,19 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
-package import NacreHTTP
+import NacreHTTP
 package import NacreUpdates
 import NacreWire
 
-/// What an updater stands on.
-package struct UpdaterParts: Sendable {
-    package let settings: UpdateSettings
-    package let folders: UpdateFolders
-    /// Without a session and without cookies.
-    package let transport: any HTTPTransport
-    /// The address of the channel's manifest, as the server says it now (UP-1); nil turns updates off.
-    package let manifest: @Sendable () async throws(NacreError) -> String?
-    /// Whether a sign-in or sign-out is in flight (HO-10).
-    package let isHeld: @Sendable () -> Bool
-    package let host: any UpdateHost
-    package let time: any TimeSource
-    package let random: any RandomSource
-    package let log: Log
-}
-
 /// Starts an updater: which bundle is served is decided when this returns.
-package typealias UpdaterStart = @Sendable (UpdaterParts) async throws -> any AppUpdater
+package typealias UpdaterStart = @Sendable (UpdateSettings, UpdateFolders, UpdateParts, Log) async throws -> any AppUpdater
+
+extension AppUpdates {
+    /// The updater over the system's disk.
+    package static let updater: UpdaterStart = { settings, folders, parts, log in
+        await Updater.start(settings: settings, folders: folders, parts: parts, log: log)
+    }
+}
 
 /// What updates ask of the window.
 package struct UpdateWindow: Sendable {
@@ -54,10 +45,10 @@ struct UpdateChannel: Sendable {
     let time: any TimeSource
     var limit: Duration = .seconds(15)
 
-    /// The address of the manifest; nil where the server names none.
+    /// Where the manifest is; nil where the server names none.
     ///
     /// - Throws: `update.config` when the server cannot be asked.
-    func manifest() async throws(NacreError) -> String? {
+    func source() async throws(NacreError) -> UpdateSource? {
         do {
             return try await withTimeLimit(
                 limit, time: time, timeout: { NacreError("update.config", "The server does not answer.") },
@@ -71,7 +62,7 @@ struct UpdateChannel: Sendable {
         }
     }
 
-    private func ask() async throws -> String? {
+    private func ask() async throws -> UpdateSource? {
         let request = HTTPRequest(
             .get, WebURL(origin: api, target: Self.path), fields: ["Accept": "application/json"])
         let response = try await transport.send(request)
@@ -81,6 +72,9 @@ struct UpdateChannel: Sendable {
                 "The server answered \(response.status.rawValue) when it was asked which releases to follow.")
         }
         let body = try await response.body.collect(upTo: Self.largest)
-        return try ConfigResponse(json: JSONParser.parse(body)).updateManifest
+        let answer = try JSONParser.parse(body)
+        return try ConfigResponse(json: answer).updateManifest.map {
+            UpdateSource(manifestURL: $0, freshness: answer["MOBILE_OTA_FRESHNESS"])
+        }
     }
 }

@@ -50,7 +50,7 @@ final class BridgeHost: Sendable {
         var platform = AppPlatform(
             secrets: [], browser: NotedBrowser(), transport: KitServer(), device: .double, network: network,
             clipboard: MemoryClipboard(), share: NotedShare(), log: .none)
-        platform.updater = { _ in FakeUpdater() }
+        platform.updater = { _, _, _, _ in FakeUpdater() }
         try FileManager.default.createDirectory(atPath: folder + "/dist", withIntermediateDirectories: true)
         let window = AppWindow(
             deliver: { text, _ in

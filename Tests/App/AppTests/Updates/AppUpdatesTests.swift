@@ -18,7 +18,7 @@ struct AppUpdatesTests {
         let text = #"{"app":{"id":"org.example.a","name":"A","version":"1.0.0"},"api":{"origin":"https://a.example"}}"#
         let plain = try AppConfiguration(parsing: text, environment: [:], isDevelopment: false)
         var platform = AppPlatform.double
-        platform.updater = { _ in FakeUpdater() }
+        platform.updater = { _, _, _, _ in FakeUpdater() }
         let window = AppWindow.double(updates: UpdateWindow(replacePage: { _ in }, reload: {}, restart: {}))
         let holds = AttemptHolds(time: platform.time)
         let made = try await AppUpdates.make(plain, folder, folders, platform, window, holds, NoEvents())
@@ -135,7 +135,7 @@ struct AppUpdatesTests {
         let seen = FixedServer(status: 200, body: #"{"MOBILE_OTA_MANIFEST_URL": "https://b.example/manifest.json"}"#)
         let api = try Origin("https://a.example")
         func asked(_ server: FixedServer) async throws(NacreError) -> String? {
-            try await UpdateChannel(api: api, transport: server, time: SystemTime()).manifest()
+            try await UpdateChannel(api: api, transport: server, time: SystemTime()).source()?.manifestURL
         }
         #expect(try await asked(seen) == "https://b.example/manifest.json")
         #expect(seen.requests.first?.target == "/api/v1.0/config/" && seen.requests.first?.fields["Cookie"] == nil)

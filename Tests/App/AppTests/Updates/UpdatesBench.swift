@@ -38,7 +38,7 @@ final class UpdatesBench: BridgeEvents {
                 """, environment: [:], isDevelopment: false)
         var platform = AppPlatform.double
         let fake = updater
-        platform.updater = { _ in fake }
+        platform.updater = { _, _, _, _ in fake }
         let window = AppWindow.double(
             updates: UpdateWindow(
                 replacePage: { swap in await hooks.bench?.replacePage(swap) },
