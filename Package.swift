@@ -79,7 +79,8 @@ let appHalf: [Target] =
         ["NacreCore", "NacreWire", "NacrePorts", "NacreCrypto", "NacreHTTP", "NacreSQLite"])
     + module(
         "Updates", in: "App",
-        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreCrypto", "NacreReleases", "CLinux"])
+        ["NacreCore", "NacreHTTP", "NacrePorts", "NacreCrypto", "NacreReleases", "CLinux"],
+        tests: ["NacreUpdatesTesting"])
     + module(
         "Bridge", in: "App", ["NacreCore", "NacrePorts"],
         resources: ["bridge", "isolated", "page_fetch", "page_streams", "page_media"].map {
@@ -206,7 +207,15 @@ let testing: [Target] =
             "NacreCore", "NacreHTTP", "NacreRouting", "NacrePorts", "NacreCrypto", "NacreJOSE",
         ], tests: nil)
     + module("DatabaseTesting", in: "Testing", ["NacreCore", "NacreDatabase"], tests: nil)
+    + module(
+        "UpdatesTesting", in: "Testing",
+        ["NacreCore", "NacreHTTP", "NacreCrypto", "NacreReleases", "NacreUpdates", "NacreTesting"], tests: nil)
     + [
+        // Ends the updater after each step that it makes on the disk; `scripts/journey update-crash` runs it.
+        .executableTarget(
+            name: "update-crash",
+            dependencies: ["NacreCore", "NacreReleases", "NacreUpdates", "NacreTesting", "NacreUpdatesTesting"],
+            path: "Tests/App/UpdateCrash", swiftSettings: strict),
         .executableTarget(
             name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
             path: "Tests/Server/DatabaseProbe", swiftSettings: strict),

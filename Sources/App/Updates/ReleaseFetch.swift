@@ -103,7 +103,8 @@ struct ReleaseFetch: Sendable {
             default: throw Self.unwell(url, response.status)
             }
             try await save(
-                response.body.stream, to: path, from: goesOn ? start : 0, size: size, limit: limit, disk, work, progress)
+                response.body.stream, to: path, from: goesOn ? start : 0, size: size, limit: limit, disk, work, progress
+            )
             return goesOn
         }
     }

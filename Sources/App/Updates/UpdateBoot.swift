@@ -72,7 +72,7 @@ struct UpdateBoot {
         guard shelf.holds(next.tree), next.native.contains(settings.native),
             !state.failed.contains(where: { $0.identity == next.identity && $0.sequence >= next.sequence ?? 0 })
         else {
-            state.staged = nil
+            (state.staged, state.manifestTag) = (nil, "")
             state.decide("dropped", next.version, "It is not whole, or not for this app.", at: now)
             return
         }

@@ -131,6 +131,8 @@ struct UpdateState: Sendable, Equatable {
         failed = failed.suffix(Self.keptFailures)
         if staged?.identity == bundle.identity { staged = nil }
         leave(to: fallback)
+        // The same manifest is to be judged anew.
+        manifestTag = ""
         decide("reverted", bundle.version, reason.sentence, at: now)
     }
 

@@ -199,15 +199,18 @@ extension Updater {
         }
         let epoch = offer.payload?.storageEpoch ?? state.running?.storageEpoch ?? settings.builtInStorageEpoch
         let resets = offer.payload?.resetsStorage ?? false
+        // guard: update-storage-epoch
         guard resets || storage.canReturn(to: epoch, from: settings.builtInStorageEpoch) else {
             let why = "Version \(version) cannot read what the web view has stored, and does not allow to remove it."
             try change { [now] in $0.decide("refused", version, why, at: now) }
             return .refused("storage: " + why)
         }
         phase = .downloading
-        let bases = [folders.builtIn] + [state.running, state.fallback, state.staged].compactMap { bundle in
-            bundle.map { shelf.path($0.tree) }
-        }
+        let bases =
+            [folders.builtIn]
+            + [state.running, state.fallback, state.staged].compactMap { bundle in
+                bundle.map { shelf.path($0.tree) }
+            }
         let (tree, way) = try await BundleDownload(
             offer: offer, channel: place.channel, root: place.root, shelf: shelf, bases: bases,
             archiveKey: settings.archiveKey, fetch: fetch, disk: parts.disk, work: work, log: log,

@@ -129,7 +129,8 @@ package actor Updater: AppUpdater {
             return BootedBundle(folder: nil, version: settings.builtInVersion, stamp: nil, isOnTrial: false)
         }
         return BootedBundle(
-            folder: shelf.path(bundle.tree), version: bundle.version, stamp: bundle.stamp, isOnTrial: state.trial != nil)
+            folder: shelf.path(bundle.tree), version: bundle.version, stamp: bundle.stamp, isOnTrial: state.trial != nil
+        )
     }
 
     package func pageLoadStarted(_ pageLoad: UInt64) {

@@ -42,13 +42,13 @@ public struct ReleasePayload: Sendable, Equatable {
         app: String, channel: String, platforms: [String], sequence: Int64, keyEpoch: Int64, storageEpoch: Int64,
         resetsStorage: Bool, version: String, issued: Instant, expires: Instant, native: NativeRange, rollout: Rollout,
         rollbackOf: Int64?, tree: TreeFacts, archive: StoredObject, hasObjects: Bool, patches: [PatchFacts],
-        revoked: [TreeDigest]
+        revoked: [TreeDigest], stamp: String? = nil
     ) {
         (self.app, self.channel, self.platforms, self.sequence) = (app, channel, platforms, sequence)
         (self.keyEpoch, self.storageEpoch, self.resetsStorage) = (keyEpoch, storageEpoch, resetsStorage)
         (self.version, self.issued, self.expires, self.native) = (version, issued, expires, native)
         (self.rollout, self.rollbackOf, self.tree, self.archive) = (rollout, rollbackOf, tree, archive)
-        (self.hasObjects, self.patches, self.revoked) = (hasObjects, patches, revoked)
+        (self.hasObjects, self.patches, self.revoked, self.stamp) = (hasObjects, patches, revoked, stamp)
     }
 
     /// The tree's name and size.

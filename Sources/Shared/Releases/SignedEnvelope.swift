@@ -107,7 +107,7 @@ public struct ReleaseKey: Hashable, Sendable {
         self.init(bytes)
     }
 
-    init(_ key: PublicKey) {
+    package init(_ key: PublicKey) {
         if case .ed25519(let bytes) = key.components { self.bytes = bytes } else { bytes = [] }
         name = String(Hex.encode(SHA256.hash(bytes)).prefix(16))
     }

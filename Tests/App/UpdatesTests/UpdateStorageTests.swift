@@ -1,0 +1,187 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import NacreReleases
+import NacreTesting
+import NacreUpdatesTesting
+import Testing
+
+@testable import NacreUpdates
+
+@Suite("What is kept: state, and what the web view has stored")
+struct UpdateStorageTests {
+    @Test("Storage that a new bundle has raised is brought back with the bundle before")
+    func restored() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        do {
+            let updater = try await world.start()
+            #expect(await updater.running.version == "1.1")
+            await updater.pageLoadStarted(1)
+            try world.store("1")
+            await updater.pageCrashed()
+            // No page may be alive while it is exchanged.
+            #expect(world.window.restarts == 1)
+            #expect(world.window.shown.isEmpty)
+        }
+        let updater = try await world.start()
+        #expect(await updater.running.version == "0.1")
+        #expect(world.stored == "0")
+    }
+
+    @Test("After the confirm there is no way back, and nothing of the copy is left")
+    func settled() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        let updater = try await world.start()
+        await updater.pageLoadStarted(1)
+        try world.store("1")
+        await updater.confirm(pageLoad: 1)
+        #expect(try SystemDisk().names(in: world.folder.path).filter { $0.hasPrefix("web") } == ["web", "web.epoch"])
+        // An older storage's release is refused, unless it allows to remove what is there.
+        try world.publisher.publish(world.draft("1.0", 3))
+        guard case .refused(let why) = await updater.check(isAsked: true) else { throw Wrong("taken") }
+        #expect(why.hasPrefix("storage"))
+        var reset = world.draft("1.0", 4)
+        reset.resetsStorage = true
+        try world.publisher.publish(reset)
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.0"))
+        try await updater.apply()
+        #expect(world.window.restarts == 1)
+    }
+
+    @Test("A staged bundle that cannot read what is stored by now is dropped at the start")
+    func dropped() async throws {
+        let world = try await UpdaterTrialTests.staged()
+        try world.folder.write("web.epoch", Array("5".utf8))
+        let updater = try await world.start()
+        #expect(await updater.running.version == "0.1")
+        #expect(await updater.status.staged == nil)
+        #expect(world.stored == "0")
+    }
+
+    @Test("A step back that allows it empties the storage")
+    func emptied() async throws {
+        let folder = try TestFolder()
+        try folder.write("web/db", [1])
+        let storage = WebStorage(folder.path + "/web", SystemDisk())
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .copied)
+        try storage.settle()
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .kept)
+        #expect(folder.read("web/db") == [1])
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: true) == .emptied)
+        #expect(folder.read("web/db") == nil)
+        #expect(storage.epoch == 1)
+    }
+
+    @Test("Two steps up and two down find each what was there")
+    func ladder() throws {
+        let folder = try TestFolder()
+        let storage = WebStorage(folder.path + "/web", SystemDisk())
+        try folder.write("web/a/db", [0])
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .copied)
+        try folder.write("web/a/db", [1])
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .copied)
+        try folder.write("web/a/db", [2])
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .unchanged)
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .restored)
+        #expect(folder.read("web/a/db") == [1])
+        #expect(try storage.prepare(for: 0, from: 0, mayEmpty: false) == .restored)
+        #expect(folder.read("web/a/db") == [0])
+    }
+
+    @Test("A storage of a higher epoch is not tried where there is no room for a copy; the release waits")
+    func noRoom() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        let disk = NoCopies()
+        #expect(await (try await world.start(disk)).running.version == "0.1")
+        let later = try await world.start()
+        #expect(await later.running.version == "1.1")
+        #expect(await later.status.failed == nil)
+    }
+
+    @Test("A state survives being written and read")
+    func roundTrip() throws {
+        var state = UpdateState()
+        let bundle = InstalledBundle(
+            tree: TreeDigest(of: [1]), identity: .checksum("abc"), version: "1.2", stamp: "s", channel: "c",
+            sequence: nil, storageEpoch: 3, resetsStorage: true,
+            native: try NativeRange(minimum: "1.0", below: "2.0"))
+        (state.running, state.staged, state.fallback) = (bundle, bundle, bundle)
+        state.trial = Trial(attempts: 2, nonce: "n")
+        state.floors = ["c": ReleaseFloor(taken: 3, seen: 5)]
+        state.failed = [
+            FailedBundle(
+                identity: .tree(TreeDigest(of: [2])), channel: "c", sequence: 4, version: "v", reason: .ended, count: 2)
+        ]
+        state.revoked = [TreeDigest(of: [3])]
+        (state.keySet, state.seed, state.native, state.build) = ([1, 2], "seed", "1.0", "7")
+        (state.manifestURL, state.manifestTag, state.manifestRelease) = ("u", "t", "r")
+        state.builtInVersion = "0.1"
+        (state.checked, state.newestIssued) = (Instant(seconds: 5), Instant(seconds: 6))
+        state.decide("staged", "1.2", "because", at: Instant(seconds: 7))
+        #expect(UpdateState(try JSONParser.parse(state.json.bytes)) == state)
+    }
+
+    @Test("A damaged state is not believed: the one before it is, and without one everything begins anew")
+    func damagedState() throws {
+        let folder = try TestFolder()
+        let file = UpdateStateFile(folder.path, SystemDisk())
+        #expect(file.load() == nil)
+        var state = UpdateState()
+        state.seed = "first"
+        try file.keep(state)
+        state.seed = "second"
+        try file.keep(state)
+        #expect(file.load()?.seed == "second")
+        var bytes = try #require(folder.read("state.json"))
+        for place in stride(from: 0, to: bytes.count, by: 7) {
+            bytes[place] ^= 1
+            try folder.write("state.json", bytes)
+            #expect(file.load()?.seed == "first", "byte \(place)")
+            bytes[place] ^= 1
+        }
+        for size in [0, 1, 64, 65, 66, bytes.count - 1] {
+            try folder.write("state.json", Array(bytes.prefix(size)))
+            #expect(file.load()?.seed == "first", "\(size) bytes")
+        }
+        // A damaged one is not kept as the copy.
+        state.seed = "third"
+        try file.keep(state)
+        try folder.write("state.json", [])
+        #expect(file.load()?.seed == "first")
+    }
+
+    @Test("A state of a later app: what protects holds, and what it says runs does not")
+    func laterState() throws {
+        var state = UpdateState()
+        state.floors = ["c": ReleaseFloor(taken: 3, seen: 5)]
+        state.running = InstalledBundle(
+            tree: TreeDigest(of: [1]), identity: .checksum("abc"), version: "1.2", stamp: "s", channel: "c",
+            sequence: 3, storageEpoch: 0, resetsStorage: false, native: .any)
+        var members = try #require(state.json.object)
+        members["format"] = 2
+        members["trial"] = "something new"
+        let later = try #require(UpdateState(.object(members)))
+        #expect(later.floors == state.floors)
+        #expect(later.running == nil)
+    }
+}
+
+/// Room for everything but a copy of what the web view has stored.
+private struct NoCopies: UpdateDisk {
+    private let base = SystemDisk()
+    func makeFolder(_ path: String) throws(NacreError) {
+        guard !path.hasSuffix(".copying") else { throw NacreError("file.disk_full", "There is no room left.") }
+        try base.makeFolder(path)
+    }
+    func create(_ path: String) throws(NacreError) -> any UpdateFile { try base.create(path) }
+    func extend(_ path: String) throws(NacreError) -> any UpdateFile { try base.extend(path) }
+    func rename(_ from: String, to: String) throws(NacreError) { try base.rename(from, to: to) }
+    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
+    func sync(folder: String) throws(NacreError) { try base.sync(folder: folder) }
+    func syncAll(at path: String) throws(NacreError) {}
+    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
+    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
+    func size(of path: String) -> Int? { base.size(of: path) }
+    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
+    func space(at path: String) -> Int? { base.space(at: path) }
+}
