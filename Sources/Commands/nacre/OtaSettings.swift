@@ -65,7 +65,14 @@ struct OtaSettings {
         if let named, !named.hasPrefix("s3://") {
             return FolderBucket(named, threads: threads, random: SystemRandom())
         }
-        return try S3Settings.bucket(named, environment, transport: transport, threads: threads)
+        guard named != nil || environment["MOBILE_OTA_S3_BUCKET"] != nil else {
+            throw NacreError(
+                "configuration.bucket",
+                "Into which bucket? Use --bucket FOLDER or NACRE_OTA_BUCKET, or MOBILE_OTA_S3_BUCKET for a store.")
+        }
+        return S3Bucket(
+            try S3Configuration(bucket: named.map { String($0.dropFirst("s3://".count)) }, environment: environment),
+            transport: transport, time: SystemTime(), random: SystemRandom(), threads: threads)
     }
 
     /// - Parameter needsPublicURL: whether the task writes it into a manifest, or reads by it.

@@ -38,6 +38,7 @@ struct ChannelState: Sendable {
     /// What devices follow, and the bytes' tag.
     var manifest: ReleaseManifest?
     var tag: String?
+    var bytes: [UInt8]?
     /// The manifest's signed part, where a key of the channel's key sets has signed it.
     var payload: ReleasePayload?
     /// What `--stage-only` left for `promote`.
@@ -81,7 +82,7 @@ extension ReleasePublisher {
         if let newest = epochs.max() { state.keySet = try await keySet(newest) }
         if let item = try await bucket.get(ReleaseStore.manifest(channel), upTo: ReleaseManifest.maximumBytes) {
             let manifest = try manifest(item.bytes, ReleaseStore.manifest(channel))
-            (state.manifest, state.tag) = (manifest, item.tag)
+            (state.manifest, state.tag, state.bytes) = (manifest, item.tag, item.bytes)
             state.payload = try await verified(manifest)
         }
         if let item = try await bucket.get(ReleaseStore.staged(channel), upTo: ReleaseManifest.maximumBytes) {

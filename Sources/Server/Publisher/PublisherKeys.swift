@@ -26,7 +26,8 @@ package struct PublisherKeys: Sendable {
         }
         if let text = environment[Self.archivePublicVariable], !text.isEmpty {
             // A pair that does not match gives bundles that every app refuses.
-            guard try KeyText.rsaPublicKey(text, Self.archivePublicVariable).pem == archive.publicKey.pem else {  // guard: key-pair
+            let half = try KeyText.rsaPublicKey(text, Self.archivePublicVariable)
+            guard half.pem == archive.publicKey.pem else {  // guard: key-pair
                 throw NacreError(
                     "ota.key",
                     "\(Self.archiveVariable) and \(Self.archivePublicVariable) are not of one pair; every app would refuse "

@@ -54,7 +54,7 @@ extension ReleasePublisher {
         if !keeps {
             if let claim { try await refuseOthers(claim, over: state) }
             let present = try await bucket.get(key, upTo: ReleaseManifest.maximumBytes)
-            guard present?.tag == state.tag else { throw try await overtaken() }  // guard: announce-reread
+            guard present?.bytes == state.bytes else { throw try await overtaken() }  // guard: announce-reread
         }
         // From here on it is announced or not, and whoever asked must hear which: a task of its own is not cancelled.
         try await Task { try await replaceManifest(manifest, over: state, keeps: keeps) }.value

@@ -91,7 +91,8 @@ extension ReleasePublisher {
     private func measured(_ path: String) async throws -> (TreeFolder, ReleaseTree) {
         let folder = TreeFolder(path)
         let tree = try await threads.run { try folder.measure() }
-        guard tree.files.contains(where: { $0.path.text == "index.html" && $0.size > 0 }) else {  // guard: publisher-index
+        let index = tree.files.first { $0.path.text == "index.html" }
+        guard let index, index.size > 0 else {  // guard: publisher-index
             throw NacreError(
                 "ota.index",
                 "\(path) has no index.html; name the folder that your build writes, such as dist, not the one above it."
@@ -160,7 +161,8 @@ extension ReleasePublisher {
     ) throws(NacreError) -> ReleaseManifest {
         let now = time.now
         var manifest = ReleaseManifest(
-            version: request.version, url: publicBase + "/" + ReleaseStore.bundle(channel, request.version),
+            version: request.version,
+            url: publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, request.version)),
             seal: made.bundle.seal, sequence: claim.sequence, publishedAt: now.iso8601)
         guard let set, let key = keys?.release else { return manifest }
         var rollout = request.rollout

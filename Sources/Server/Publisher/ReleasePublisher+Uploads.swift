@@ -39,9 +39,9 @@ extension ReleasePublisher {
         report.progress("upload", 0)
         if try await !putOnce(key, bundle.content) {
             let copy = work.file("present.zip")
-            guard try await bucket.download(key, to: copy, upTo: bundle.object.size),
-                try await threads.run({ try Self.digest(of: copy) }) == bundle.object.digest  // guard: publisher-bundle-used
-            else { throw versionUsed(version) }
+            let isThere = try await bucket.download(key, to: copy, upTo: bundle.object.size)
+            let present = try await threads.run { isThere ? try Self.digest(of: copy) : nil }
+            guard present == bundle.object.digest else { throw versionUsed(version) }  // guard: publisher-bundle-used
         }
         report.progress("upload", 1)
     }

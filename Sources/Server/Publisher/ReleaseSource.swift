@@ -54,7 +54,7 @@ package struct PublicSource: ReleaseSource {
     }
 
     /// Where a key is read.
-    package func url(_ key: String) -> String { base + "/" + key }
+    package func url(_ key: String) -> String { base + "/" + PublicAddress.path(key) }
 
     package func bytes(_ key: String, upTo limit: Int) async throws -> [UInt8] {
         let url = try WebURL(url(key))
@@ -85,6 +85,15 @@ package struct PublicSource: ReleaseSource {
             "release.missing",
             "\(url) answers \(status.rawValue) to a reader without credentials; check MOBILE_OTA_PUBLIC_BASE_URL, and the "
                 + "bucket's rights with: nacre ota bucket")
+    }
+}
+
+/// Keys as they stand in addresses.
+enum PublicAddress {
+    /// A store takes a `+` in a path for a space, and a version may have one.
+    static func path(_ key: String) -> String {
+        key.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode($0) }.joined(
+            separator: "/")
     }
 }
 
