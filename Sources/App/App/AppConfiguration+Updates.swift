@@ -57,7 +57,8 @@ package struct UpdateConfiguration: Sendable {
         if result.archiveKey != nil || result.roots != nil { return result }
         guard result.sequence == nil, epoch == nil, timeout == nil else {
             throw reader.fault(
-                "publicKey", "is missing, and so are \"rootKeys\": without a key no update can be believed. Make one: nacre ota keygen."
+                "publicKey",
+                "is missing, and so are \"rootKeys\": without a key no update can be believed. Make one: nacre ota keygen."
             )
         }
         return nil
@@ -93,7 +94,9 @@ package struct UpdateConfiguration: Sendable {
         _ text: String, _ fault: (String) -> NacreError
     ) throws(NacreError) -> PublicKey {
         var pem = text
-        if !text.contains("-----BEGIN"), let bytes = Base64.decode(text), let inner = String(validating: bytes, as: UTF8.self) {
+        if !text.contains("-----BEGIN"), let bytes = Base64.decode(text),
+            let inner = String(validating: bytes, as: UTF8.self)
+        {
             pem = inner
         }
         guard !pem.contains("PRIVATE KEY") else {  // guard: updates-private-key
@@ -101,7 +104,8 @@ package struct UpdateConfiguration: Sendable {
         }
         let isPKCS1 = pem.contains("-----BEGIN RSA PUBLIC KEY-----")
         guard let key = isPKCS1 ? try? PublicKey(pkcs1PEM: pem) : try? PublicKey(pem: pem) else {
-            throw fault("is no public key: it is the PEM text of one, in base64 on one line (nacre ota keygen prints it).")
+            throw fault(
+                "is no public key: it is the PEM text of one, in base64 on one line (nacre ota keygen prints it).")
         }
         guard key.rsaBits == 2048 else { throw fault("must be an RSA key of 2048 bits.") }  // guard: updates-key-size
         return key

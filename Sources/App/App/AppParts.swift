@@ -122,7 +122,8 @@ struct AppParts: Sendable {
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, updates: updates, surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin,
+            server: server, updates: updates, surface: surface, files: files, pageFetch: pageFetch, api: api,
+            everyPlugin: everyPlugin,
             report: report)
     }
 }

@@ -162,7 +162,8 @@ package final class NacreApplication: Sendable {
                 "clipboard",
             ] + (server == nil ? [] : ["chooseServer"]) + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform, running: running),
-            session: snapshot.json, surface: surface, server: server?.facts ?? .null, updates: updates, touch: platform.profile?.touch,
+            session: snapshot.json, surface: surface, server: server?.facts ?? .null, updates: updates,
+            touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)

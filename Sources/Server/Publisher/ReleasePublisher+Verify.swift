@@ -37,7 +37,7 @@ extension ReleasePublisher {
         var ways: [VerifiedWay] = []
         let set = try await followedKeySet(manifest, trust)
         var judged = try device(
-            set, native: (try? manifest.envelope.map { try ReleasePayload(bytes: $0.payload).native }) ?? NativeRange.any,
+            set, native: (try? manifest.envelope.map { try ReleasePayload(bytes: $0.payload).native }) ?? .any,
             platform: platform)
         (judged.hasArchiveKey, judged.roots) = (trust.archiveKey != nil, trust.roots)
         let offer: ReleaseOffer

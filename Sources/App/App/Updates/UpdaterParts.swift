@@ -6,7 +6,8 @@ package import NacreUpdates
 import NacreWire
 
 /// Starts an updater: which bundle is served is decided when this returns.
-package typealias UpdaterStart = @Sendable (UpdateSettings, UpdateFolders, UpdateParts, Log) async throws -> any AppUpdater
+package typealias UpdaterStart =
+    @Sendable (UpdateSettings, UpdateFolders, UpdateParts, Log) async throws -> any AppUpdater
 
 extension AppUpdates {
     /// The updater over the system's disk.

@@ -97,8 +97,7 @@ struct UpdaterPlugin: BridgePlugin {
     }
 
     private func reset() async throws {
-        guard await updates.booted.folder == nil else {
-            // guard: updater-reset
+        guard await updates.booted.folder == nil else {  // guard: updater-reset
             throw BridgeRejection(
                 code: "update.refused",
                 message: "No page takes the app back to an older bundle; roll its channel back: nacre ota rollback.")
