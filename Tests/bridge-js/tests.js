@@ -43,6 +43,54 @@ const tests = {
     equal(native.calls("NacreServer").map(({ message }) => [message.methodName, message.options]),
       [["change", {}], ["choose", { address: "a.example" }]]);
   },
+  "with several accounts, nacre.accounts lists them, and goes over to another by the app": async () => {
+    equal(nacre.accounts.list.map(({ name }) => name), ["Ada", "Bob"]);
+    equal([nacre.accounts.current.id, Object.isFrozen(nacre.accounts.list[0])], ["first", true]);
+    native.answer = () => ({ success: true, data: { outcome: "switching" } });
+    equal(await nacre.accounts.switch("b"), { outcome: "switching" });
+    await nacre.accounts.add();
+    native.answer = () => ({ success: false, error: { code: "accounts.unknown", message: "There is no such account." } });
+    equal((await rejected(nacre.accounts.remove("c"))).code, "accounts.unknown");
+    const calls = native.calls("NacreAccounts").filter(({ message }) => message.methodName !== "addListener");
+    equal(calls.map(({ message }) => [message.methodName, message.options]),
+      [["switch", { id: "b" }], ["add", {}], ["remove", { id: "c" }]]);
+    native.answer = () => ({ success: true, data: {} });
+    const seen = [];
+    nacre.accounts.addEventListener("change", ({ detail }) => seen.push(detail.length));
+    const { message } = native.calls("NacreAccounts").find((one) => one.message.methodName === "addListener");
+    const tell = (data) => native.event({ callbackId: message.callbackId, pluginId: "NacreAccounts", success: true, save: true, data });
+    const list = [{ id: "first", name: "Ada" }];
+    tell({ current: "first", list });
+    tell({ current: "first", list });
+    await soon();
+    equal([seen, nacre.accounts.list.length, nacre.accounts.current.name], [[1], 1, "Ada"]);
+  },
+  "UP-6: nacre.updates says the state, and asks, holds, applies and confirms": async () => {
+    equal(nacre.updates.state.running, "0.1.0");
+    equal([Object.isFrozen(nacre.updates.state), Object.isFrozen(nacre)], [true, true]);
+    native.answer = () => ({ success: true, data: { id: "h1", outcome: "current" } });
+    equal((await nacre.updates.check()).outcome, "current");
+    equal(await nacre.updates.hold({ reason: "writing", seconds: 30 }), "h1");
+    await nacre.updates.release("h1");
+    await nacre.updates.apply();
+    await nacre.updates.confirm();
+    await nacre.updates.report();
+    equal(native.calls("NacreUpdates").map(({ message }) => [message.methodName, message.options]).slice(-6),
+      [["check", {}], ["hold", { reason: "writing", seconds: 30 }], ["release", { id: "h1" }], ["apply", {}],
+        ["confirm", {}], ["report", {}]]);
+  },
+  "UP-6: a staged release is a change of nacre.updates, once": async () => {
+    let seen = [];
+    nacre.updates.addEventListener("change", ({ detail }) => seen.push(detail.staged));
+    const listener = native.calls("NacreUpdates").find(({ message }) => message.methodName === "addListener").message;
+    const say = (data) => native.event({ callbackId: listener.callbackId, pluginId: "NacreUpdates", methodName: "addListener", save: true, success: true, data });
+    const staged = { ...nacre.updates.state, phase: "staged", staged: "0.2.0" };
+    say(staged);
+    say(staged);
+    await soon();
+    equal(seen, ["0.2.0"]);
+    equal(nacre.updates.state.staged, "0.2.0");
+  },
   "NB-10: a message carries the origin and frame the page cannot write": async () => {
     await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
     const { envelope } = native.calls("App").at(-1);

@@ -21,6 +21,10 @@ struct AppParts: Sendable {
     let plugins: StandardPlugins
     /// Present where a person chooses the server.
     let server: ServerPlugin?
+    /// Present where a person may have several accounts.
+    let accounts: AccountKeeper?
+    /// Present where the app has updates over the air (UP-13).
+    let updates: AppUpdates?
     let surface: PageSurface
     let files: FileRoots
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
@@ -34,7 +38,7 @@ struct AppParts: Sendable {
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
-        _ seat: ServerSeat? = nil
+        _ seat: ServerSeat? = nil, _ accountSeat: AccountSeat? = nil, folder: String = "."
     ) async throws -> AppParts {
         let now = platform.time.now
         let note = folders.state + "/secrets-kind"
@@ -58,29 +62,43 @@ struct AppParts: Sendable {
         let files = FileRoots(files: folders.files, cache: folders.cache + "/files")
         try await disk.run { try files.make() }
         let holds = AttemptHolds(time: platform.time)
-        let fallback = LinkFallbackRule()
+        let accounts = accountSeat.map { seat in
+            AccountKeeper(
+                seat: seat, scheme: configuration.scheme,
+                removal: AccountRemoval(
+                    id: configuration.id, seat: seat, isDevelopment: configuration.isDevelopment,
+                    transport: platform.transport, time: platform.time, random: platform.random,
+                    log: platform.log.labelled("accounts")),
+                time: platform.time, random: platform.random, log: platform.log.labelled("accounts"))
+        }
+        let fallback = LinkFallbackRule(accounts)
         let links = LinkDispatcher(
             schemes: [configuration.scheme],
             journal: try await LinkJournal(SQLiteStore(path: folders.state + "/links.sqlite"), now: now),
             time: platform.time, random: platform.random, log: platform.log.labelled("links"),
-            fallback: { _, link in await fallback.decide(link) }, deliver: { await AppPlugin.open($0.url, relay) })
+            fallback: { incoming, link in await fallback.decide(incoming, link) },
+            deliver: { await AppPlugin.open($0.url, relay) })
         let signIn = SignInFlow(
             scheme: configuration.scheme, endpoints: endpoints,
             parts: SignInParts(
                 session: session, store: attempts, secrets: secrets, transport: platform.transport,
                 browser: platform.browser, links: links, hold: holds, time: platform.time, random: platform.random,
-                log: platform.log.labelled("sign-in")))
+                log: platform.log.labelled("sign-in"), asksWho: { accounts?.book.asksWho ?? false }))
         fallback.connect(signIn)
+        await accounts?.onLeaving { await signIn.rest() }
         let preferences = try await PreferencesPlugin(
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        let updates = try await AppUpdates.make(configuration, folder, folders, platform, window, holds, relay)
         let report: @Sendable () async -> String = {
-            ProblemReport(
-                app: configuration.name, id: configuration.id,
-                versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
+            let versions = configuration.versionReport(
+                platform: platform.device.platform, running: await updates?.running)
+            return ProblemReport(
+                app: configuration.name, id: configuration.id, versions: versions["report"]?.string ?? "",
                 device: platform.device, session: await session.snapshot, people: await session.people,
-                faults: platform.tail?.faults ?? [], lines: platform.tail?.lines ?? [], home: folders.home
+                faults: platform.tail?.faults ?? [], lines: platform.tail?.lines ?? [],
+                updates: await updates?.report(), home: folders.home
             ).text
         }
         let plugins = StandardPlugins(
@@ -109,14 +127,17 @@ struct AppParts: Sendable {
                     seat: seat) : nil
         }
         let everyPlugin: [any BridgePlugin] =
-            plugins.all + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
+            plugins.all + (updates?.plugins(native: configuration.version) ?? []) + (server.map { [$0] } ?? [])
+            + (accounts.map { [AccountsPlugin(keeper: $0)] } ?? []) + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
             plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, surface: surface, files: files, pageFetch: pageFetch, api: api, everyPlugin: everyPlugin,
+            server: server, accounts: accounts, updates: updates, surface: surface, files: files,
+            pageFetch: pageFetch, api: api,
+            everyPlugin: everyPlugin,
             report: report)
     }
 }

@@ -11,6 +11,7 @@ import NacrePorts
 import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
+import NacreUpdates
 import Synchronization
 
 /// The app half, put together: everything behind one window and its page.
@@ -37,6 +38,9 @@ package final class NacreApplication: Sendable {
     private let plugins: StandardPlugins
     private let everyPlugin: [any BridgePlugin]
     private let server: ServerPlugin?
+    /// The accounts, where a person may have several.
+    package let accounts: AccountKeeper?
+    private let updates: AppUpdates?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -48,12 +52,15 @@ package final class NacreApplication: Sendable {
     /// - Parameters:
     ///   - folder: where `nacre.json` and the bundle are.
     ///   - seat: where a choice of a server is kept, for an app whose server a person chooses (`api.choose`).
+    ///   - accounts: where the accounts are kept, for an app that a person may use with several (`accounts`).
     /// - Throws: `bundle.missing`, `sqlite.*`, `page.*`, `listener.*`, each a sentence that says what to do.
     package static func start(
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
-        seat: ServerSeat? = nil
+        seat: ServerSeat? = nil, accounts: AccountSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window, seat)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat, accounts, folder: folder)
+        let bundle: any BundleSource =
+            if let updates = parts.updates { updates.bundle } else { try Self.bundle(of: configuration, in: folder) }
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.needsServer ? nil : configuration.api,
@@ -61,7 +68,7 @@ package final class NacreApplication: Sendable {
                 serviceWorkers: configuration.serviceWorker,
                 devServer: configuration.needsServer ? nil : configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
-            bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
+            bundle: bundle, authority: parts.session,
             transport: platform.transport,
             patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
@@ -112,6 +119,8 @@ package final class NacreApplication: Sendable {
         plugins = parts.plugins
         everyPlugin = parts.everyPlugin
         server = parts.server
+        accounts = parts.accounts
+        updates = parts.updates
         surface = parts.surface
         problemReport = parts.report
     }
@@ -126,6 +135,17 @@ package final class NacreApplication: Sendable {
             clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
         Task { await follower.follow(changes) }
         Task { [plugins] in await plugins.network.follow() }
+        guard let accounts else { return }
+        let listed = await accounts.changes()
+        Task { [bridge] in
+            for await book in listed {
+                await bridge.emit(AccountsPlugin.pluginName, AccountsPlugin.changeEvent, book.json)
+            }
+        }
+        let sessions = await session.changes()
+        let server = configuration.needsServer ? nil : configuration.api.description
+        Task { for await snapshot in sessions { await accounts.note(snapshot, server: server) } }
+        Task { await accounts.sweep() }
     }
 
     /// Called with fresh scripts whenever the session or the screen has changed: the next document of the page starts
@@ -133,20 +153,25 @@ package final class NacreApplication: Sendable {
     package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
         let changes = await session.changes()
         let turns = await surface.changes()
+        await updates?.onScripts { [self] in await use(scripts()) }
         Task { [self] in
             for await _ in changes { await use(scripts()) }
         }
         Task { [self] in
             for await _ in turns { await use(scripts()) }
         }
+        guard let listed = await accounts?.changes() else { return }
+        Task { [self] in
+            for await _ in listed { await use(scripts()) }
+        }
     }
 
     /// The scripts for a document that starts now.
     package func scripts() async -> BridgeScriptPair {
-        scripts(for: await session.snapshot, surface: await surface.value)
-    }
-
-    private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
+        let snapshot = await session.snapshot
+        let surface = await surface.value
+        let running = await updates?.running
+        let updates = await updates?.status.json ?? .null
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
             apiOrigin: configuration.needsServer ? "" : configuration.visibleAPI.description,
@@ -154,9 +179,11 @@ package final class NacreApplication: Sendable {
                 "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
                 "share",
                 "clipboard",
-            ] + (server == nil ? [] : ["chooseServer"]) + platform.capabilities,
-            version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            surface: surface, server: server?.facts ?? .null, touch: platform.profile?.touch,
+            ] + (server == nil ? [] : ["chooseServer"]) + (accounts == nil ? [] : ["accounts"])
+                + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
+            version: configuration.versionReport(platform: platform.device.platform, running: running),
+            session: snapshot.json, surface: surface, server: server?.facts ?? .null,
+            accounts: accounts?.book.json ?? .null, updates: updates, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
@@ -195,6 +222,7 @@ extension NacreApplication {
 
     package func pageLoadStarted(_ pageLoad: UInt64) async {
         await bridge.pageLoadStarted(pageLoad)
+        await updates?.pageLoadStarted(pageLoad)
         await links.pageStarted()
     }
 
@@ -209,7 +237,16 @@ extension NacreApplication {
     }
 
     /// The page's process has died; the window shows a page that says so.
-    package func pageCrashed(_ reason: String) { platform.log.error("page.crashed", ["reason": .string(reason)]) }
+    package func pageCrashed(_ reason: String) async {
+        platform.log.error("page.crashed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
+
+    /// The page cannot be loaded; the window shows a page that says so.
+    package func pageFailed(_ reason: String) async {
+        platform.log.error("page.failed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
 
     /// The page wants out of `app.origin`.
     package func openExternally(_ url: String) async {
@@ -229,17 +266,30 @@ extension NacreApplication {
         }
     }
 
+    /// A person wants another account, where they may have several (`accounts`).
+    package func change(_ change: @Sendable (AccountKeeper) async throws -> Void) async {
+        guard let accounts else { return }
+        do {
+            try await change(accounts)
+        } catch {
+            platform.log.warning("accounts.failed", ["reason": .string("\(error)")])
+        }
+    }
+
     package func becomes(active: Bool) async {
         await plugins.app.becomes(active: active)
         guard active else { return }
+        await updates?.becomesActive()
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
+        await accounts?.sweep()
     }
 
     package func backRequested(canGoBack: Bool) async -> Bool { await plugins.app.back(canGoBack: canGoBack) }
 
     /// Writes down what is only in memory, then closes every connection.
     package func stop() async {
+        await updates?.closing()
         await session.flush()
         await channel.stop()
     }

@@ -333,6 +333,76 @@
     keep: () => nativePromise("NacreServer", "keep"),
   });
 
+  // Only in apps that a person may use with several accounts: whoever goes over to another starts the app anew.
+  let accountList = freeze(configuration.accounts);
+  class Accounts extends EventTarget {
+    /** Everybody the app knows here, as frozen objects; others after each "change". */
+    get list() {
+      return accountList.list;
+    }
+    /** The one whose data this page works with. */
+    get current() {
+      return accountList.list.find(({ id }) => id === configuration.accounts.current) ?? null;
+    }
+    add() {
+      return nativePromise("NacreAccounts", "add");
+    }
+    switch(id) {
+      return nativePromise("NacreAccounts", "switch", { id });
+    }
+    remove(id) {
+      return nativePromise("NacreAccounts", "remove", { id });
+    }
+  }
+  const accounts = configuration.accounts && new Accounts();
+  if (accounts) {
+    addListener("NacreAccounts", "change", (list, error) => {
+      if (error || stringify(list) === stringify(accountList)) return;
+      accountList = freeze(list);
+      accounts.dispatchEvent(new Event("change", { detail: accountList.list }));
+    });
+  }
+
+  // Only in apps with updates over the air. A page asks, holds and confirms; which release it is, nobody asks it.
+  let update = freeze(configuration.updates);
+  class Updates extends EventTarget {
+    /** `{phase, running, builtIn, staged, received, size, failed, held}`; another frozen object after each "change". */
+    get state() {
+      return update;
+    }
+    /** Looks for a release now: `{outcome, version | reason | code, message}`. */
+    check() {
+      return nativePromise("NacreUpdates", "check");
+    }
+    /** Shows the staged one; the page goes. */
+    apply() {
+      return nativePromise("NacreUpdates", "apply");
+    }
+    /** Holds the staged one back while something must not be interrupted; what `release` wants. */
+    async hold(options) {
+      return (await nativePromise("NacreUpdates", "hold", options)).id;
+    }
+    release(id) {
+      return nativePromise("NacreUpdates", "release", { id });
+    }
+    /** The page has started. A new bundle that does not say so in time is taken back. */
+    confirm() {
+      return nativePromise("NacreUpdates", "confirm");
+    }
+    /** Why this bundle, why not another. */
+    report() {
+      return nativePromise("NacreUpdates", "report");
+    }
+  }
+  const updates = update && new Updates();
+  if (updates) {
+    addListener("NacreUpdates", "change", (state, error) => {
+      if (error || stringify(state) === stringify(update)) return;
+      update = freeze(state);
+      updates.dispatchEvent(new Event("change", { detail: update }));
+    });
+  }
+
   const capabilities = new Set(configuration.capabilities);
   const nacre = Object.freeze({
     platform,
@@ -341,6 +411,8 @@
     version: freeze(configuration.version),
     session,
     ...(server && { server }),
+    ...(accounts && { accounts }),
+    ...(updates && { updates }),
     /** The text of a problem report for a person to read and to send: versions, last faults, last lines of the log. */
     report: async () => (await nativePromise("Nacre", "report")).text,
   });
