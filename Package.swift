@@ -126,7 +126,8 @@ let serverHalf: [Target] =
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Publisher", in: "Server",
-        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"])
+        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"],
+        tests: ["NacreUpdates", "NacreUpdatesTesting"])
     + module(
         "Server", in: "Server",
         [

@@ -40,7 +40,7 @@ def median(values):
 
 
 def number(value):
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def spread(values, unit):

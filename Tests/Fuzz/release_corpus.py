@@ -242,7 +242,7 @@ def lists():
         "00-two": a + b, "01-empty": "", "02-deep": line("assets/a b/é.js", 123456), "03-no-end": (a + b)[:-1], "04-order": b + a, "05-twice": a + a,
         "06-case": line("A") + a, "07-file-and-folder": a + line("a/b"), "08-leading-zero": line("a", "01"), "09-plus": line("a", "+1"),
         "10-negative": line("a", "-1"), "11-two-blanks": line("a", " 1"), "12-upper": a.upper(), "13-blank-line": a + "\n" + b, "14-climbing": line("../x"),
-        "15-too-large": line("a", 10**6), "16-overflow": line("a", 2**63), "17-crlf": a.replace("\n", "\r\n"), "18-two-parts": digest("a") + " 1\n",
+        "15-too-large": line("a", 2_000_000), "23-long": "".join(line(f"f{i:02}") for i in range(40)), "16-overflow": line("a", 2**63), "17-crlf": a.replace("\n", "\r\n"), "18-two-parts": digest("a") + " 1\n",
         "19-short-digest": "ab 1 a\n", "20-accents": line("e\u0301") + line("\u00e9"), "21-no-line": "\n", "22-many": "".join(line(f"f{i:02}") for i in range(9)),
     }
     for name, value in cases.items():
@@ -348,6 +348,8 @@ def archives():
         "56-second-name-far": Zip().add("a", b"1", extra=struct.pack("<HH", 1, 0) + second, central_extra=b"").bytes(),
         "57-extra-cut": Zip().add("a", b"1", extra=b"\1\0\xff", central_extra=b"\1\0\xff").bytes(), "58-long-extra": Zip().add(
             "a", b"1", extra=struct.pack("<HH", 9, 60000), central_extra=b"").bytes(),
+        "61-more": (lambda z: [z.add(f"f{i}") for i in range(33)][-1])(Zip()).bytes(), "62-no-entry": Zip().add("a", b"1").bytes().replace(b"PK\1\2", b"PK\1\1"),
+        "63-long-name": Zip().add("a", b"1").bytes().replace(b"\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0a", b"\xff" + b"\0" * 17 + b"a"),
     }
     for name, value in cases.items():
         put("archive", name, value)
@@ -421,10 +423,10 @@ def streams():
         contents = b"".join(files[name] for name in (sorted(files) if order is None else order))
         return struct.pack("<H", len(text.encode()) if length is None else length) + text.encode() + contents
     two = {"a": b"a", "b.js": b"let b = 1"}
-    hashed = {"x-AAAAAAAA.js": b"1", "x-BBBBBBBB.css": b"22", "a/x.0123456789.js": b"333", "x.js": b"4444"}
+    hashed = {"x-AAAAAAAA.js": b"1", "x-BBBBBBBB.css": b"22", "a/x.0123456789.js": b"333", "x.js": b"4444", "y-Bc-z9a1Q.js": b"5"}
     cases = {
         "00-two": stream(two), "01-nothing": stream({}), "02-empty-file": stream({"a": b"", "b": b"x"}),
-        "03-hashed": stream(hashed, ["a/x.0123456789.js", "x-BBBBBBBB.css", "x-AAAAAAAA.js", "x.js"]), "04-by-name": stream(hashed), "05-cut": stream(two)[:-1],
+        "03-hashed": stream(hashed, ["a/x.0123456789.js", "x-BBBBBBBB.css", "x-AAAAAAAA.js", "x.js", "y-Bc-z9a1Q.js"]), "04-by-name": stream(hashed), "05-cut": stream(two)[:-1],
         "06-longer": stream(two) + b"x", "07-other-order": stream(two, ["b.js", "a"]), "08-other-content": stream(two)[:-1] + b"2",
         "09-list-short": stream(two, length=10), "10-list-long": stream(two, length=60000), "11-no-list": b"\1", "12-bad-list": stream(two, lines="x\n"),
         "13-climbing": stream({"../x": b"1"}), "14-case": stream({"A": b"1", "a": b"2"}), "15-only-list": stream(two, []),

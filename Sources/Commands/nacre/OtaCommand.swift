@@ -119,8 +119,10 @@ struct OtaCommand {
         request.builtIns = options.values("--builtin")
         request.previous = try options.number("--from", in: 0...60) ?? request.previous
         request.platforms = options.values("--platform")
-        request.native = try NativeRange(
-            minimum: options.value("--native-min"), below: options.value("--native-below"))
+        if options.value("--native-min") != nil || options.value("--native-below") != nil {
+            request.native = try NativeRange(
+                minimum: options.value("--native-min"), below: options.value("--native-below"))
+        }
         request.storageEpoch = Int64(try options.number("--storage-epoch", in: 0...1_000_000_000) ?? 0)
         request.resetsStorage = options.has("--reset-storage")
         request.rollout.basisPoints = try options.percent("--rollout") ?? 10_000

@@ -141,7 +141,8 @@ struct PatchedSocketTests {
         }
         let reading = Task { try await socket.stream.next() }
         try await until { sent.withLock { $0 } >= 1 }
-        try await Task.sleep(for: .milliseconds(50))
+        // A frame of this size takes a while to be made.
+        try await Task.sleep(for: .milliseconds(400))
         try await full.write([1])
         try await Task.sleep(for: .milliseconds(50))
         try await goOn.write([1])

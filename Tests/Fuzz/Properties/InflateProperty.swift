@@ -15,6 +15,7 @@ enum InflateProperty {
             let halves = inflate([Array(bytes[..<place]), Array(bytes[place...])])
             try demand(whole == halves, "another result in two pieces")
         }
+        try demand(whole == nil || inflate([bytes, [0]]) == nil, "goes on behind its end")
         let second = InflateOracle.inflate(bytes, most: most)
         try demand(whole == second, "\(whole?.count ?? -1) bytes, and \(second?.count ?? -1) in a second reading")
         return whole != nil

@@ -29,6 +29,8 @@ enum ReleaseListProperty {
             try demand(tree[file.path] == file, "a file that is not found")
         }
         try demand(sum == tree.bytes && sum <= 1 << 20, "\(sum) bytes")
+        let absent = ReleaseKeys.made { () throws(NacreError) in try ReleasePath("not/there") }
+        try demand(tree[absent].map { $0.path == absent } ?? true, "another file than was asked for")
         guard let again = try? ReleaseTree(tree.files.reversed(), limits: limits) else {
             throw Violation("not made again")
         }

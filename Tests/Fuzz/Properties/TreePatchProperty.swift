@@ -85,6 +85,9 @@ enum TreeStreamProperty {
         }
         let again = try? TreePatch.stream(of: tree) { file in whole[file] ?? [] }
         try demand(again == stream, "another stream when put together again")
+        var other = facts
+        other.digest = TreeDigest(of: stream + [0])
+        try demand(files(stream, other, pieces: [stream.count]) == nil, "taken for another tree")
         var less = facts
         less.bytes -= 1
         try demand(files(stream, less, pieces: [stream.count]) == nil, "taken for fewer bytes")
@@ -96,7 +99,7 @@ enum TreeStreamProperty {
     ) -> [ReleaseFile: [UInt8]]? {
         var found: [ReleaseFile: [UInt8]] = [:]
         do throws(NacreError) {
-            var reader = try TreeStreamReader(facts)
+            var reader = try TreeStreamReader(facts, limits: ReleaseLimits(listBytes: 1 << 12))
             var at = 0
             for count in pieces {
                 try reader.take(Array(stream[at..<at + count])) { found[$0] = $1 }
