@@ -126,7 +126,8 @@ let serverHalf: [Target] =
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Publisher", in: "Server",
-        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"])
+        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"],
+        tests: ["NacreUpdates", "NacreUpdatesTesting"])
     + module(
         "Server", in: "Server",
         [
@@ -219,6 +220,9 @@ let testing: [Target] =
         .executableTarget(
             name: "database-probe", dependencies: ["NacreCore", "NacreDatabase"],
             path: "Tests/Server/DatabaseProbe", swiftSettings: strict),
+        .executableTarget(
+            name: "release-probe", dependencies: ["NacreCore", "NacreReleases", "CLinux"],
+            path: "Tests/Shared/ReleaseProbe", swiftSettings: strict),
         .testTarget(
             name: "ContractTests",
             dependencies: ["NacreCore", "NacreWire", "NacreTesting"],
@@ -241,7 +245,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer", "NacreProject",
+                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "CZip", "CZstd",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(

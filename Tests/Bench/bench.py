@@ -14,6 +14,7 @@ import exchange
 import gigabyte
 import many
 import proxy
+import releases
 import sessions
 import start
 from desktop import Desktop
@@ -24,7 +25,7 @@ from web import BUILD, Web, nginx
 
 MEASURES = {"channel": channel.measure, "gigabyte": gigabyte.measure, "start": start.measure, "bridge": bridge.measure, "sessions": sessions.measure,
             "exchange": exchange.measure,
-            "many": many.measure, "proxy": proxy.measure}
+            "many": many.measure, "proxy": proxy.measure, "releases": releases.measure}
 DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
 

@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 
+from app import App
 from desktop import free_port
 from report import run, until
 from servers import Servers
@@ -161,6 +162,37 @@ def journey(report):
         app.wait_state("signedIn")
         report.see("back at the first its session is there", True)
         report.see("the app closes", app.close() == 0)
+        released(w, report)
+
+
+def released(w, report):
+    """An app that people have used with its one server before they could choose."""
+    app = App(w.desktop, w.servers, "org.example.released", "stmessages", "Released")
+    app.start()
+    app.wait_state("signedOut")
+    w.browser.close_tabs()
+    app.press("Sign in")
+    page = w.browser.page(w.servers.origin + "/api/v1.0/callback/", 20)
+    if page and not until(lambda: app.state()["state"] == "signedIn", 5):
+        # The browser wants a gesture before it opens an app once more.
+        page.click("a[href^='stmessages://auth?']")
+    app.wait_state("signedIn", 30)
+    app.evaluate("localStorage.setItem('mark', '1')")
+    app.close()
+    lets_choose(app)
+    app.start(wait=False)
+    bound(app, w.servers.origin)
+    app.wait_state("signedIn")
+    report.see("a released app that lets people choose now asks nobody who has used it: session and data are there",
+               app.evaluate("localStorage.getItem('mark')") == "1")
+    app.evaluate("void nacre.server.change()")
+    asked(app)
+    report.see("the question begins with nothing of the app", app.evaluate("localStorage.length") == 0)
+    app.click("#back")
+    bound(app, w.servers.origin)
+    app.wait_state("signedIn")
+    report.see("and whoever stays finds it all again", app.evaluate("localStorage.getItem('mark')") == "1")
+    app.close()
 
 
 sys.exit(run("server-choice", journey))

@@ -69,6 +69,28 @@ const tests = {
     equal(seen, ["0.2.0"]);
     equal(nacre.updates.state.staged, "0.2.0");
   },
+  "with several accounts, nacre.accounts lists them, and goes over to another by the app": async () => {
+    equal(nacre.accounts.list.map(({ name }) => name), ["Ada", "Bob"]);
+    equal([nacre.accounts.current.id, Object.isFrozen(nacre.accounts.list[0])], ["first", true]);
+    native.answer = () => ({ success: true, data: { outcome: "switching" } });
+    equal(await nacre.accounts.switch("b"), { outcome: "switching" });
+    await nacre.accounts.add();
+    native.answer = () => ({ success: false, error: { code: "accounts.unknown", message: "There is no such account." } });
+    equal((await rejected(nacre.accounts.remove("c"))).code, "accounts.unknown");
+    const calls = native.calls("NacreAccounts").filter(({ message }) => message.methodName !== "addListener");
+    equal(calls.map(({ message }) => [message.methodName, message.options]),
+      [["switch", { id: "b" }], ["add", {}], ["remove", { id: "c" }]]);
+    native.answer = () => ({ success: true, data: {} });
+    const seen = [];
+    nacre.accounts.addEventListener("change", ({ detail }) => seen.push(detail.length));
+    const { message } = native.calls("NacreAccounts").find((one) => one.message.methodName === "addListener");
+    const tell = (data) => native.event({ callbackId: message.callbackId, pluginId: "NacreAccounts", success: true, save: true, data });
+    const list = [{ id: "first", name: "Ada" }];
+    tell({ current: "first", list });
+    tell({ current: "first", list });
+    await soon();
+    equal([seen, nacre.accounts.list.length, nacre.accounts.current.name], [[1], 1, "Ada"]);
+  },
   "NB-10: a message carries the origin and frame the page cannot write": async () => {
     await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
     const { envelope } = native.calls("App").at(-1);

@@ -43,6 +43,10 @@ public struct AppConfiguration: Sendable {
     public var serverProbe: String?
     /// What is proposed where a person chooses the server: `api.origin`, later what they chose last.
     package var proposedServer: Origin?
+    /// The account that is shown, where the app has several; nil is the first one.
+    package var account: String?
+    /// The server whose data lies where an app without `api.choose` keeps it (`HomeServer`).
+    package var homeServer: Origin?
     /// `api.media`: path prefixes whose pictures, sounds and films any frame may show (NB-12). Default none.
     public var media: [String]
     /// `api.authorities`: a PEM file beside `nacre.json` of authorities, a company's own say, that are believed for the API
@@ -58,6 +62,10 @@ public struct AppConfiguration: Sendable {
     public var clearsWebData: Bool
     /// `updates`: updates over the air; nil where the build names no key.
     package var updates: UpdateConfiguration?
+
+    /// `accounts`: whether a person may use the app with several accounts, each with a session and data of its own. Default
+    /// false.
+    public var hasAccounts: Bool
 
     /// Whether development's liberties hold: cleartext, a development server, the web inspector.
     public var isDevelopment: Bool
@@ -172,6 +180,7 @@ extension AppConfiguration {
         self.signIn = known
         clearsWebData = try signIn.bool("clearWebData") ?? false
         try signIn.finish()
+        hasAccounts = try top.bool("accounts") ?? false
         updates = try UpdateConfiguration.read(&top, file, names)
         // Read by the part of the toolkit that owns it.
         _ = top.value("push")

@@ -1,7 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
-package import NacreHTTP
 
 /// Where an app keeps what is its own: XDG base directories, private to the user (SE-1).
 package struct AppFolders: Sendable {
@@ -22,19 +21,25 @@ package struct AppFolders: Sendable {
 
     /// The folders of the app `id`, made where they are missing.
     ///
-    /// - Parameter server: the server that a person has chosen: what belongs to one is never seen with another.
+    /// - Parameter place: the account and the server whose they are.
     /// - Throws: `configuration.home` when the environment names no home, `file.folder`.
-    package init(id: String, environment: [String: String], server: Origin? = nil) throws(NacreError) {
-        let seat = server.map { "/servers/" + Self.name($0) } ?? ""
+    package init(
+        id: String, environment: [String: String], place: AppPlace = AppPlace()
+    ) throws(NacreError) {
         let root = try Self.root(id: id, environment: environment)
-        if server != nil { try PrivateFile.makeFolder(root + "/servers") }
+        // What lies between is nobody else's either.
+        var between = root
+        for part in place.path.split(separator: "/").dropLast() {
+            between += "/" + part
+            try PrivateFile.makeFolder(between)
+        }
         home = environment["HOME"] ?? ""
-        let data = root + seat
         updates = root + "/updates"
+        let data = root + place.path
         state = data + "/state"
         web = data + "/web"
         files = data + "/files"
-        cache = try Self.base("XDG_CACHE_HOME", ".cache", environment) + "/" + id + seat
+        cache = try Self.cacheRoot(id: id, environment: environment) + place.path
         for folder in [data, state, web, files, cache] { try PrivateFile.makeFolder(folder) }
     }
 
@@ -47,6 +52,13 @@ package struct AppFolders: Sendable {
         return folder
     }
 
+    /// The folder above all of the app's that may be deleted at any time; not made.
+    ///
+    /// - Throws: `configuration.home`.
+    package static func cacheRoot(id: String, environment: [String: String]) throws(NacreError) -> String {
+        try base("XDG_CACHE_HOME", ".cache", environment) + "/" + id
+    }
+
     private static func base(
         _ name: String, _ fallback: String, _ environment: [String: String]
     ) throws(NacreError) -> String {
@@ -56,11 +68,5 @@ package struct AppFolders: Sendable {
             throw NacreError("configuration.home", "HOME is not set, so there is no place for the app's data; set it.")
         }
         return home + "/" + fallback
-    }
-
-    /// A file's name for a server, such as `https_mail.example.org_443`; hosts hold neither slashes nor underscores
-    /// that could make two of them one.
-    private static func name(_ server: Origin) -> String {
-        "\(server.scheme)_\(server.host.filter { $0 != "[" && $0 != "]" })_\(server.port)"
     }
 }

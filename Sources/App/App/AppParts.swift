@@ -23,6 +23,8 @@ struct AppParts: Sendable {
     let server: ServerPlugin?
     /// Present where the app has updates over the air (UP-13).
     let updates: AppUpdates?
+    /// Present where a person may have several accounts.
+    let accounts: AccountKeeper?
     let surface: PageSurface
     let files: FileRoots
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
@@ -36,7 +38,7 @@ struct AppParts: Sendable {
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
-        _ seat: ServerSeat? = nil, folder: String = "."
+        _ seat: ServerSeat? = nil, _ accountSeat: AccountSeat? = nil, folder: String = "."
     ) async throws -> AppParts {
         let now = platform.time.now
         let note = folders.state + "/secrets-kind"
@@ -60,19 +62,30 @@ struct AppParts: Sendable {
         let files = FileRoots(files: folders.files, cache: folders.cache + "/files")
         try await disk.run { try files.make() }
         let holds = AttemptHolds(time: platform.time)
-        let fallback = LinkFallbackRule()
+        let accounts = accountSeat.map { seat in
+            AccountKeeper(
+                seat: seat, scheme: configuration.scheme,
+                removal: AccountRemoval(
+                    id: configuration.id, seat: seat, isDevelopment: configuration.isDevelopment,
+                    transport: platform.transport, time: platform.time, random: platform.random,
+                    log: platform.log.labelled("accounts")),
+                time: platform.time, random: platform.random, log: platform.log.labelled("accounts"))
+        }
+        let fallback = LinkFallbackRule(accounts)
         let links = LinkDispatcher(
             schemes: [configuration.scheme],
             journal: try await LinkJournal(SQLiteStore(path: folders.state + "/links.sqlite"), now: now),
             time: platform.time, random: platform.random, log: platform.log.labelled("links"),
-            fallback: { _, link in await fallback.decide(link) }, deliver: { await AppPlugin.open($0.url, relay) })
+            fallback: { incoming, link in await fallback.decide(incoming, link) },
+            deliver: { await AppPlugin.open($0.url, relay) })
         let signIn = SignInFlow(
             scheme: configuration.scheme, endpoints: endpoints,
             parts: SignInParts(
                 session: session, store: attempts, secrets: secrets, transport: platform.transport,
                 browser: platform.browser, links: links, hold: holds, time: platform.time, random: platform.random,
-                log: platform.log.labelled("sign-in")))
+                log: platform.log.labelled("sign-in"), asksWho: { accounts?.book.asksWho ?? false }))
         fallback.connect(signIn)
+        await accounts?.onLeaving { await signIn.rest() }
         let preferences = try await PreferencesPlugin(
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
@@ -115,14 +128,16 @@ struct AppParts: Sendable {
         }
         let everyPlugin: [any BridgePlugin] =
             plugins.all + (updates?.plugins(native: configuration.version) ?? [])
-            + (server.map { [$0] } ?? []) + (pageFetch.map { [$0] } ?? [])
+            + (server.map { [$0] } ?? []) + (accounts.map { [AccountsPlugin(keeper: $0)] } ?? [])
+            + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
             plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, updates: updates, surface: surface, files: files, pageFetch: pageFetch, api: api,
+            server: server, updates: updates, accounts: accounts, surface: surface, files: files, pageFetch: pageFetch,
+            api: api,
             everyPlugin: everyPlugin,
             report: report)
     }

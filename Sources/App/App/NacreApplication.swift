@@ -39,6 +39,8 @@ package final class NacreApplication: Sendable {
     private let everyPlugin: [any BridgePlugin]
     private let server: ServerPlugin?
     private let updates: AppUpdates?
+    /// The accounts, where a person may have several.
+    package let accounts: AccountKeeper?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -50,12 +52,13 @@ package final class NacreApplication: Sendable {
     /// - Parameters:
     ///   - folder: where `nacre.json` and the bundle are.
     ///   - seat: where a choice of a server is kept, for an app whose server a person chooses (`api.choose`).
+    ///   - accounts: where the accounts are kept, for an app that a person may use with several (`accounts`).
     /// - Throws: `bundle.missing`, `sqlite.*`, `page.*`, `listener.*`, each a sentence that says what to do.
     package static func start(
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
-        seat: ServerSeat? = nil
+        seat: ServerSeat? = nil, accounts: AccountSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window, seat, folder: folder)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat, accounts, folder: folder)
         let bundle: any BundleSource =
             if let updates = parts.updates { updates.bundle } else { try Self.bundle(of: configuration, in: folder) }
         let channel = try PageChannel(
@@ -117,6 +120,7 @@ package final class NacreApplication: Sendable {
         everyPlugin = parts.everyPlugin
         server = parts.server
         updates = parts.updates
+        accounts = parts.accounts
         surface = parts.surface
         problemReport = parts.report
     }
@@ -131,6 +135,17 @@ package final class NacreApplication: Sendable {
             clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
         Task { await follower.follow(changes) }
         Task { [plugins] in await plugins.network.follow() }
+        guard let accounts else { return }
+        let listed = await accounts.changes()
+        Task { [bridge] in
+            for await book in listed {
+                await bridge.emit(AccountsPlugin.pluginName, AccountsPlugin.changeEvent, book.json)
+            }
+        }
+        let sessions = await session.changes()
+        let server = configuration.needsServer ? nil : configuration.api.description
+        Task { for await snapshot in sessions { await accounts.note(snapshot, server: server) } }
+        Task { await accounts.sweep() }
     }
 
     /// Called with fresh scripts whenever the session or the screen has changed: the next document of the page starts
@@ -144,6 +159,10 @@ package final class NacreApplication: Sendable {
         }
         Task { [self] in
             for await _ in turns { await use(scripts()) }
+        }
+        guard let listed = await accounts?.changes() else { return }
+        Task { [self] in
+            for await _ in listed { await use(scripts()) }
         }
     }
 
@@ -160,10 +179,11 @@ package final class NacreApplication: Sendable {
                 "signIn", "deepLinks", "preferences", "device", "browser", "http", "cookies", "network", "files",
                 "share",
                 "clipboard",
-            ] + (server == nil ? [] : ["chooseServer"]) + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
+            ] + (server == nil ? [] : ["chooseServer"]) + (accounts == nil ? [] : ["accounts"])
+                + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
             version: configuration.versionReport(platform: platform.device.platform, running: running),
-            session: snapshot.json, surface: surface, server: server?.facts ?? .null, updates: updates,
-            touch: platform.profile?.touch,
+            session: snapshot.json, surface: surface, server: server?.facts ?? .null,
+            accounts: accounts?.book.json ?? .null, updates: updates, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
@@ -246,12 +266,23 @@ extension NacreApplication {
         }
     }
 
+    /// A person wants another account, where they may have several (`accounts`).
+    package func change(_ change: @Sendable (AccountKeeper) async throws -> Void) async {
+        guard let accounts else { return }
+        do {
+            try await change(accounts)
+        } catch {
+            platform.log.warning("accounts.failed", ["reason": .string("\(error)")])
+        }
+    }
+
     package func becomes(active: Bool) async {
         await plugins.app.becomes(active: active)
         guard active else { return }
         await updates?.becomesActive()
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
+        await accounts?.sweep()
     }
 
     package func backRequested(canGoBack: Bool) async -> Bool { await plugins.app.back(canGoBack: canGoBack) }

@@ -10,12 +10,16 @@ import Synchronization
 /// What becomes of a link that no running flow took (HO-9): the hand-off's own are dropped, anything else is the page's.
 final class LinkFallbackRule: Sendable {
     private let signIn = Mutex<SignInFlow?>(nil)
+    private let accounts: AccountKeeper?
+
+    init(_ accounts: AccountKeeper?) { self.accounts = accounts }
 
     func connect(_ flow: SignInFlow) { signIn.withLock { $0 = flow } }
 
-    func decide(_ link: DeepLink) async -> LinkFallback {
+    func decide(_ incoming: IncomingLink, _ link: DeepLink) async -> LinkFallback {
         guard let flow = signIn.withLock({ $0 }), await flow.isHandoff(link) else { return .route }
-        return await flow.pageShouldGet(link) ? .route : .drop
+        if await flow.pageShouldGet(link) { return .route }
+        return await accounts?.take(incoming, link) == true ? .consumed : .drop
     }
 }
 

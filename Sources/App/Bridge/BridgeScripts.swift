@@ -20,6 +20,8 @@ package struct BridgePageConfiguration: Sendable {
     package var surface: JSONValue
     /// What `nacre.server` says, in apps whose server a person chooses; null in others.
     package var server: JSONValue
+    /// What `nacre.accounts` says, in apps that a person may use with several; null in others.
+    package var accounts: JSONValue
     /// What `nacre.updates` says now; null in apps without updates over the air.
     package var updates: JSONValue
     /// Whether the screen is one to touch; nil asks the web engine.
@@ -28,8 +30,8 @@ package struct BridgePageConfiguration: Sendable {
 
     package init(
         platform: String, origin: String, apiOrigin: String, capabilities: [String], version: JSONValue,
-        session: JSONValue, surface: JSONValue = .null, server: JSONValue = .null, updates: JSONValue = .null,
-        touch: Bool? = nil, debug: Bool
+        session: JSONValue, surface: JSONValue = .null, server: JSONValue = .null,
+        accounts: JSONValue = .null, updates: JSONValue = .null, touch: Bool? = nil, debug: Bool
     ) {
         self.platform = platform
         self.origin = origin
@@ -39,6 +41,7 @@ package struct BridgePageConfiguration: Sendable {
         self.session = session
         self.surface = surface
         self.server = server
+        self.accounts = accounts
         self.updates = updates
         self.touch = touch
         self.debug = debug
@@ -64,6 +67,7 @@ package struct BridgeScripts: Sendable {
             "capabilities": .array(configuration.capabilities.map(JSONValue.string)),
             "version": configuration.version, "session": configuration.session,
             "surface": configuration.surface, "server": configuration.server,
+            "accounts": configuration.accounts,
             "updates": configuration.updates,
             "touch": configuration.touch.map(JSONValue.bool) ?? .null,
             "largest": .integer(Int64(BridgeEnvelope.largest)), "pluginHeaders": .array(plugins.map(\.header)),

@@ -2,7 +2,7 @@
 
 package import NacreCore
 import NacreCrypto
-import NacrePorts
+package import NacrePorts
 package import NacreSQLite
 
 /// What is remembered of links beyond the life of the process (HO-9).
@@ -53,7 +53,7 @@ package struct LinkJournal: Sendable {
         }
     }
 
-    func keep(_ link: IncomingLink, now: Instant) async throws {
+    package func keep(_ link: IncomingLink, now: Instant) async throws {
         try await store.transaction { connection in
             _ = try connection.execute(
                 "INSERT OR REPLACE INTO waiting_link (id, url, at) VALUES ($1, $2, $3)",
@@ -62,7 +62,7 @@ package struct LinkJournal: Sendable {
     }
 
     /// Links that wait for the page, oldest first.
-    func waiting() async throws -> [IncomingLink] {
+    package func waiting() async throws -> [IncomingLink] {
         try await store.run { connection in
             try connection.query("SELECT id, url FROM waiting_link ORDER BY at, id").map {
                 IncomingLink(id: $0["id"].text ?? "", url: $0["url"].text ?? "")

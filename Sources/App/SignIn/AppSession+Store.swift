@@ -28,6 +28,7 @@ extension AppSession {
             csrf = record.csrf
             profile = record.profile
             attempt = record.attempt
+            handoff = record.handoff
             storedPrint = fingerprint
             phase = .signedIn
             changed()
@@ -95,7 +96,9 @@ extension AppSession {
     ///
     /// Returns what went wrong with storing it, if anything: the session then lasts until the app closes, and the person
     /// is told (SE-2).
-    package func adopt(_ fields: HTTPFields, csrf token: String?, attempt id: String?) async -> NacreError? {
+    package func adopt(
+        _ fields: HTTPFields, csrf token: String?, attempt id: String?, handoff flow: String? = nil
+    ) async -> NacreError? {
         giveUp(credentials())  // guard: adopt-revokes-older
         generation += 1
         jar.removeAll()
@@ -103,6 +106,7 @@ extension AppSession {
         csrf = token
         profile = nil
         attempt = id
+        handoff = flow
         reason = nil
         error = nil
         notice = nil
@@ -123,6 +127,7 @@ extension AppSession {
         csrf = nil
         profile = nil
         attempt = nil
+        handoff = nil
         storedPrint = ""
         reason = why
         error = nil
@@ -152,6 +157,9 @@ extension AppSession {
 
     /// The sign-in the present session came from.
     package var adoptedAttempt: String? { phase == .signedIn ? attempt : nil }
+
+    /// The `flow` of that sign-in; nil where it is not known.
+    package var adoptedHandoff: String? { phase == .signedIn ? handoff : nil }
 
     /// Writes what has changed since the last write; call it before the process ends.
     package func flush() async {
@@ -183,7 +191,8 @@ extension AppSession {
     private func writeNow() async -> NacreError? {
         guard phase == .signedIn else { return nil }
         let record = SessionRecord(
-            origin: endpoints.origin.description, cookies: jar.archive, csrf: csrf, profile: profile, attempt: attempt)
+            origin: endpoints.origin.description, cookies: jar.archive, csrf: csrf, profile: profile, attempt: attempt,
+            handoff: handoff)
         let (saved, saving) = (fingerprint, generation)
         do throws(NacreError) {
             try await store.write(Self.storeName, record.bytes)

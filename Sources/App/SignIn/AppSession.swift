@@ -32,6 +32,7 @@ package actor AppSession: SessionAuthority {
     /// Everybody who has been signed in since the start, the last of them last: a problem report must not name them.
     package private(set) var people: [UserProfile] = []
     var attempt: String?
+    var handoff: String?
     var reason: SessionSnapshot.Reason?
     var error: SessionSnapshot.Fault?
     var notice: String?

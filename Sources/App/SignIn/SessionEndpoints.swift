@@ -16,17 +16,19 @@ package struct SessionEndpoints: Sendable {
     var exchange: WebURL { url(Self.exchangePath) }
     var revocation: WebURL { url("/api/v1.0/mobile/auth/logout/") }
 
-    /// The address the browser opens for a sign-in (HO-1).
-    func authenticate(scheme: String, challenge: String, flow: String) -> WebURL {
-        let query: FormFields = [
+    /// The address the browser opens for a sign-in (HO-1); `prompt` where the person is to be asked who they are.
+    func authenticate(scheme: String, challenge: String, flow: String, prompt: String? = nil) -> WebURL {
+        var query: FormFields = [
             "mobile_scheme": scheme, "code_challenge": challenge, "code_challenge_method": "S256", "flow": flow,
         ]
+        if let prompt { query.append("prompt", prompt) }
         return url("/api/v1.0/authenticate/?" + query.encoded)
     }
 
-    /// The address the browser opens for a sign-out (HO-7).
-    func logout(scheme: String, flow: String) -> WebURL {
-        let query: FormFields = ["mobile_scheme": scheme, "flow": flow]
+    /// The address the browser opens for a sign-out (HO-7); `handoff` says which of the sessions that it has handed over.
+    func logout(scheme: String, flow: String, handoff: String?) -> WebURL {
+        var query: FormFields = ["mobile_scheme": scheme, "flow": flow]
+        if let handoff { query.append("handoff", handoff) }
         return url("/api/v1.0/logout/?" + query.encoded)
     }
 

@@ -13,20 +13,25 @@ struct SessionRecord {
     let profile: UserProfile?
     /// The sign-in it came from, so that a kill between storing and clearing the attempt is understood.
     let attempt: String?
+    /// The `flow` of that sign-in, by which the browser knows which session to sign out (HO-7).
+    let handoff: String?
 
     var bytes: [UInt8] {
         JSONValue.object([
             "version": 1, "origin": .string(origin), "cookies": cookies, "csrf": JSONValue(csrf),
-            "profile": profile?.json ?? .null, "attempt": JSONValue(attempt),
+            "profile": profile?.json ?? .null, "attempt": JSONValue(attempt), "handoff": JSONValue(handoff),
         ]).bytes
     }
 
-    init(origin: String, cookies: JSONValue, csrf: String?, profile: UserProfile?, attempt: String?) {
+    init(
+        origin: String, cookies: JSONValue, csrf: String?, profile: UserProfile?, attempt: String?, handoff: String?
+    ) {
         self.origin = origin
         self.cookies = cookies
         self.csrf = csrf
         self.profile = profile
         self.attempt = attempt
+        self.handoff = handoff
     }
 
     /// Nil when it is not a record of this version.
@@ -39,5 +44,6 @@ struct SessionRecord {
         csrf = value["csrf"]?.string
         profile = value["profile"].flatMap { try? UserProfile(json: $0) }
         attempt = value["attempt"]?.string
+        handoff = value["handoff"]?.string
     }
 }

@@ -17,7 +17,7 @@ extension SignInFlow {
         let verifier = parts.random.token(bits: 256)
         let flow = parts.random.token(bits: 128)
         let url = endpoints.authenticate(
-            scheme: scheme, challenge: Self.challenge(of: verifier), flow: flow)
+            scheme: scheme, challenge: Self.challenge(of: verifier), flow: flow, prompt: prompt)
         try await write(
             id: id, phase: .waiting, flow: flow, secret: ["verifier": .string(verifier)], url: url.description)
         await parts.session.beginSigningIn()
@@ -35,11 +35,12 @@ extension SignInFlow {
             await parts.session.end(.signedOut)
             return nil
         }
+        let handoff = await parts.session.adoptedHandoff
         let id = parts.random.identifier()
         let flow = parts.random.token(bits: 128)
         try await write(
             id: id, phase: .leaving, flow: flow, secret: credentials.json,
-            url: endpoints.logout(scheme: scheme, flow: flow).description)
+            url: endpoints.logout(scheme: scheme, flow: flow, handoff: handoff).description)
         return id
     }
 

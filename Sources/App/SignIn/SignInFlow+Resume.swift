@@ -51,10 +51,12 @@ extension SignInFlow {
     private func take(_ row: AttemptRecord, _ secret: JSONValue) async {
         let url =
             switch row.phase {
-            case .leaving, .revoking: endpoints.logout(scheme: scheme, flow: row.flow)
+            // Nobody is sent there any more: what is left to do needs no browser.
+            case .leaving, .revoking: endpoints.logout(scheme: scheme, flow: row.flow, handoff: nil)
             default:
                 endpoints.authenticate(
-                    scheme: scheme, challenge: Self.challenge(of: secret["verifier"]?.string ?? ""), flow: row.flow)
+                    scheme: scheme, challenge: Self.challenge(of: secret["verifier"]?.string ?? ""), flow: row.flow,
+                    prompt: prompt)
             }
         await adopt(row, secret: secret, url: url.description)
         if [.waiting, .exchanging].contains(row.phase) { await parts.session.beginSigningIn() }

@@ -25,7 +25,8 @@ extension SignInFlow {
         }
         if let session, step.effects.contains(.finish(.signedIn)) {
             // The session is on disk before its attempt is forgotten: a kill between the two finds both and knows why.
-            let storing = await parts.session.adopt(session.fields, csrf: session.csrf, attempt: id)
+            let storing = await parts.session.adopt(
+                session.fields, csrf: session.csrf, attempt: id, handoff: now.record.flow)
             current?.fault = storing
             await revokeReplaced()
         }

@@ -28,11 +28,14 @@ package struct SignInParts: Sendable {
     package let time: any TimeSource
     package let random: any RandomSource
     package let log: Log
+    /// Whether the provider is to ask the person who they are, whoever they are in the browser: where the app has several
+    /// accounts.
+    package let asksWho: @Sendable () -> Bool
 
     package init(
         session: AppSession, store: any AttemptStore, secrets: any SecretStore, transport: any HTTPTransport,
         browser: any SystemBrowser, links: any LinkCapture, hold: any UpdateHold, time: any TimeSource,
-        random: any RandomSource, log: Log
+        random: any RandomSource, log: Log, asksWho: @escaping @Sendable () -> Bool = { false }
     ) {
         self.session = session
         self.store = store
@@ -44,6 +47,7 @@ package struct SignInParts: Sendable {
         self.time = time
         self.random = random
         self.log = log
+        self.asksWho = asksWho
     }
 }
 
@@ -90,6 +94,9 @@ package actor SignInFlow {
         self.parts = parts
         client = HandoffClient(endpoints: endpoints, transport: parts.transport, time: parts.time)
     }
+
+    /// `prompt` of a sign-in (OpenID Connect Core section 3.1.2.1).
+    var prompt: String? { parts.asksWho() ? "select_account" : nil }
 
     /// The phase of the attempt under way, for tests and for the version report.
     package var phase: AttemptPhase? { current?.record.phase }

@@ -92,7 +92,7 @@ extension Updater {
         return word
     }
 
-    private var keySet: ReleaseKeySet? { state.keySet.flatMap { try? ReleaseKeySet(kept: $0) } }
+    private var keySet: ReleaseKeySet? { state.keySet.flatMap { try? ReleaseKeySet(bytes: $0) } }
 
     private func device(_ channel: String, _ source: UpdateSource, _ builtIn: TreeDigest?) -> ReleaseDevice {
         let running = state.running?.identity ?? builtIn.map(ReleaseIdentity.tree)

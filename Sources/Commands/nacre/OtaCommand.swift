@@ -112,12 +112,17 @@ struct OtaCommand {
             ], flags: ["--fast", "--stage-only", "--force", "--reset-storage"])
         guard let version = options.value("--version") else { throw Self.fault("publish needs --version.") }
         let publisher = try settings.publisher(keys: PublisherKeys(environment: environment))
-        var request = try PublishRequest(folder: rest[0], version: version)
+        var request = PublishRequest(folder: rest[0], version: version)
+        request.stamp = try await WorkThreads(limit: 1).run { [environment] in
+            BuildStamp.of(rest[0], environment, now: SystemTime().now)
+        }
         request.builtIns = options.values("--builtin")
         request.previous = try options.number("--from", in: 0...60) ?? request.previous
         request.platforms = options.values("--platform")
-        request.native = try NativeRange(
-            minimum: options.value("--native-min"), below: options.value("--native-below"))
+        if options.value("--native-min") != nil || options.value("--native-below") != nil {
+            request.native = try NativeRange(
+                minimum: options.value("--native-min"), below: options.value("--native-below"))
+        }
         request.storageEpoch = Int64(try options.number("--storage-epoch", in: 0...1_000_000_000) ?? 0)
         request.resetsStorage = options.has("--reset-storage")
         request.rollout.basisPoints = try options.percent("--rollout") ?? 10_000

@@ -55,18 +55,7 @@ enum RunCommand {
                 host: ProxyScriptProcess(command: ["/proc/self/exe", ProxyScriptServer.command]), time: time)
             let proxies = SystemProxyResolver(automatic: automatic, time: time, log: log.labelled("proxy"))
             curl.proxy = { try await proxies.proxy(for: $0, client: .curl) }
-            var secrets: [any SecretStore] = [
-                SecretServiceStore(applicationID: configuration.secretsID, label: configuration.name)
-            ]
-            if let passphrase = options.environment["NACRE_PASSPHRASE"], !passphrase.isEmpty {
-                let store = PassphraseFileStore(path: folders.state + "/secrets", random: SystemRandom()) { _ in
-                    passphrase
-                }
-                if !(await store.unlock()) {
-                    log.warning("secrets.passphrase", ["reason": "it does not open the store"])
-                }
-                secrets.append(store)
-            }
+            let secrets = await secrets(options, configuration.secretsID, state: folders.state, log)
             let facts = LinuxDevice.current()
             let browser = LinuxBrowser()
             var platform = AppPlatform(
@@ -86,6 +75,25 @@ enum RunCommand {
                 platform.trust = try TLSTrust(additionalPEM: own)
             }
             return platform
+        }
+
+        /// The keyrings in which the secrets of this name are; `state` is the folder of a file that takes their place.
+        static func secrets(
+            _ options: RunOptions, _ id: String, state: String, _ log: Log = .none
+        ) async -> [any SecretStore] {
+            var secrets: [any SecretStore] = [
+                SecretServiceStore(applicationID: id, label: options.configuration.name)
+            ]
+            // An account that is gone has none.
+            let isThere = FileManager.default.fileExists(atPath: state)
+            if isThere, let passphrase = options.environment["NACRE_PASSPHRASE"], !passphrase.isEmpty {
+                let store = PassphraseFileStore(path: state + "/secrets", random: SystemRandom()) { _ in passphrase }
+                if !(await store.unlock()) {
+                    log.warning("secrets.passphrase", ["reason": "it does not open the store"])
+                }
+                secrets.append(store)
+            }
+            return secrets
         }
 
         /// A file of the system's authorities and the app's own, for libcurl, which takes one file.

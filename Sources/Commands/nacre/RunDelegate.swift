@@ -22,13 +22,14 @@
         /// Starts the app half for this window.
         static func start(_ options: RunOptions, handle: any ShellHandle) async throws -> RunDelegate {
             var options = options
+            let book = try accountBook(&options)
             let seat = try seat(&options, handle)
             let configuration = options.configuration
             let tail = LogTail(next: StandardErrorSink())
             let log = Log(
                 label: "nacre", minimum: options.environment["NACRE_LOG"] == "debug" ? .debug : .info, sink: tail)
             let folders = try AppFolders(
-                id: configuration.id, environment: options.environment, server: configuration.boundServer)
+                id: configuration.id, environment: options.environment, place: configuration.place)
             var platform = try await RunCommand.platform(options, folders, log)
             platform.tail = tail
             let window = AppWindow(
@@ -49,18 +50,47 @@
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
-                window: window, seat: seat)
+                window: window, seat: seat, accounts: try book.map { try accountSeat(options, $0, handle) })
             await application.onScripts { pair in await handle.use(Self.scripts(pair)) }
             return RunDelegate(application, folders)
         }
 
+        /// The accounts, and the one that is shown taken into the configuration; nil where there is only one.
+        private static func accountBook(_ options: inout RunOptions) throws -> AccountBook? {
+            guard options.configuration.hasAccounts else { return nil }
+            let book = AccountBook(
+                folder: try AppFolders.root(id: options.configuration.id, environment: options.environment))
+            options.configuration.account = AccountBook.place(of: book.current)
+            return book
+        }
+
+        private static func accountSeat(
+            _ options: RunOptions, _ book: AccountBook, _ handle: any ShellHandle
+        ) throws -> AccountSeat {
+            let id = options.configuration.id
+            return AccountSeat(
+                folders: AccountFolders(
+                    root: try AppFolders.root(id: id, environment: options.environment),
+                    cache: try AppFolders.cacheRoot(id: id, environment: options.environment)),
+                book: book, choosesServer: options.configuration.choosesServer,
+                secrets: { place, state in await RunCommand.secrets(options, place.secretsID(id), state: state) },
+                restart: { await handle.restart() })
+        }
+
         /// What a person has chosen, taken into the configuration; nil where there is nothing to choose.
         private static func seat(_ options: inout RunOptions, _ handle: any ShellHandle) throws -> ServerSeat? {
-            guard options.configuration.choosesServer else { return nil }
-            let folder = try AppFolders.root(id: options.configuration.id, environment: options.environment)
-            var choice = ServerChoice(folder: folder, isDevelopment: options.configuration.isDevelopment)
+            let configuration = options.configuration
+            let root = try AppFolders.root(id: configuration.id, environment: options.environment)
+            let folder = root + AppPlace.path(ofAccount: configuration.account)
+            try PrivateFile.makeFolder(folder)
+            guard configuration.choosesServer else {
+                HomeServer.note(configuration.api, folder: folder)
+                return nil
+            }
+            let home = HomeServer.read(folder: folder, isDevelopment: configuration.isDevelopment)
+            var choice = ServerChoice(folder: folder, isDevelopment: configuration.isDevelopment, home: home)
             if options.asksForServer { choice.isAsking = true }
-            options.configuration = options.configuration.with(choice)
+            options.configuration = configuration.with(choice, home: home)
             return ServerSeat(folder: folder, choice: choice, restart: { await handle.restart() })
         }
 
@@ -100,7 +130,8 @@
             result.developer = configuration.isDevelopment
             result.windowStateFile = folders.windowState
             result.apiOrigin = configuration.needsServer ? nil : configuration.visibleAPI.description
-            result.changesServer = configuration.boundServer != nil
+            result.changesServer = configuration.choosesServer && !configuration.needsServer
+            result.hasAccounts = application.accounts != nil
             if configuration.isDevelopment, let folder = options.environment["NACRE_PRINT_FOLDER"], !folder.isEmpty {
                 result.printFolder = folder
             }
@@ -159,6 +190,26 @@
 
         func attachment(at url: String) async -> (any ShellDownload)? {
             await application.downloads.attachment(at: url).map { RunDownload(download: $0.download, first: $0.first) }
+        }
+
+        func accounts() -> ShellAccounts? {
+            (application.accounts?.book).map { book in
+                ShellAccounts(
+                    current: book.current,
+                    list: book.accounts.map { ShellAccount(id: $0.id, name: $0.name ?? $0.email) })
+            }
+        }
+
+        func account(_ wish: ShellAccountWish) {
+            Task { [application] in
+                await application.change { keeper in
+                    switch wish {
+                    case .add: _ = try await keeper.add()
+                    case .choose(let id): _ = try await keeper.choose(id)
+                    case .remove(let id): _ = try await keeper.remove(id)
+                    }
+                }
+            }
         }
 
         func changeServer() { Task { [application] in await application.changeServer() } }

@@ -43,12 +43,14 @@
             }
         }
 
-        /// One more entry at the end, which does this when it is chosen.
-        static func append(_ label: String, to menu: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+        /// One more entry at the end, which does this when it is chosen; `follows` puts it to the one before.
+        static func append(
+            _ label: String, to menu: OpaquePointer, follows: Bool = false, _ body: @escaping @MainActor () -> Void
+        ) {
             // WebKit finds the action by its name again, so each entry needs one of its own.
             let action = g_simple_action_new("nacre-entry-\(webkit_context_menu_get_n_items(menu))", nil)!
             Signals.connectActivate(UnsafeMutableRawPointer(action), body)
-            if webkit_context_menu_get_n_items(menu) > 0 {
+            if !follows, webkit_context_menu_get_n_items(menu) > 0 {
                 webkit_context_menu_append(menu, webkit_context_menu_item_new_separator())
             }
             webkit_context_menu_append(menu, webkit_context_menu_item_new_from_gaction(action, label, nil))

@@ -87,6 +87,8 @@ package struct ShellConfiguration: Sendable {
     package var apiOrigin: String?
     /// Whether the menu of the right button offers another server (`api.choose`).
     package var changesServer = false
+    /// Whether the menu of the right button offers other accounts (`accounts`).
+    package var hasAccounts = false
     /// For tests: what is printed goes here as PDF files, and nobody is asked.
     package var printFolder: String?
     /// For tests: a camera and a microphone that only seem to be there.
@@ -147,6 +149,10 @@ package protocol ShellDelegate: AnyObject, Sendable {
     func makeDownloadFolder() throws -> String
     /// A person wants another server (`ShellConfiguration.changesServer`).
     func changeServer()
+    /// The accounts to offer (`ShellConfiguration.hasAccounts`).
+    func accounts() -> ShellAccounts?
+    /// A person wants something of the accounts.
+    func account(_ wish: ShellAccountWish)
     /// Asked every two seconds while a page with a retry button is shown: true loads the app again.
     func canRetry(_ page: ShellPage) async -> Bool
 }
@@ -154,6 +160,8 @@ package protocol ShellDelegate: AnyObject, Sendable {
 extension ShellDelegate {
     package func changeServer() {}
     package func pageFailed(_ reason: String) {}
+    package func accounts() -> ShellAccounts? { nil }
+    package func account(_ wish: ShellAccountWish) {}
     package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
     package func attachment(at url: String) async -> (any ShellDownload)? { nil }
     package func problemReport() async -> (any ShellDownload)? { nil }

@@ -181,6 +181,9 @@
                         self?.delegate.changeServer()
                     }
                 }
+                if configuration.hasAccounts, let accounts = delegate.accounts() {
+                    offer(AccountMenu(accounts: accounts, french: french), in: menu)
+                }
                 ContextMenu.append(
                     french ? "Enregistrer un rapport d’incident…" : "Save a problem report…", to: menu
                 ) { [weak self] in
@@ -209,6 +212,22 @@
             Signals.connectTLSFailed(raw) { [unowned self] uri in certificateForgotten(uri) }
             Signals.connectCode(raw, "web-process-terminated") { [unowned self] code in
                 processTerminated(WebKitWebProcessTerminationReason(UInt32(bitPattern: code)))
+            }
+        }
+
+        /// An account goes only after a question.
+        private func offer(_ accounts: AccountMenu, in menu: OpaquePointer) {
+            for (place, entry) in accounts.entries.enumerated() {
+                ContextMenu.append(entry.label, to: menu, follows: place > 0) { [weak self] in
+                    guard let self else { return }
+                    guard case .remove(let id) = entry.wish else { return delegate.account(entry.wish) }
+                    guard let ask else { return }
+                    let text = accounts.question(id, appName: appName)
+                    Task { [delegate] in
+                        guard await ask(text.title, text.body, text.accept, text.refuse) else { return }
+                        delegate.account(entry.wish)
+                    }
+                }
             }
         }
 

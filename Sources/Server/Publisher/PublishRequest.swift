@@ -9,7 +9,9 @@ package struct PublishRequest: Sendable {
     package var version: String
     /// Platforms it is for; none for all.
     package var platforms: [String] = []
-    package var native: NativeRange
+    package var native = NativeRange.any
+    /// Of the build, for the version report (UP-11).
+    package var stamp: String?
     package var storageEpoch: Int64 = 0
     package var resetsStorage = false
     package var rollout = ReleasePayload.Rollout()
@@ -25,10 +27,7 @@ package struct PublishRequest: Sendable {
     /// Publishes a version that is below the channel's.
     package var force = false
 
-    package init(folder: String, version: String) throws(NacreError) {
-        (self.folder, self.version) = (folder, version)
-        native = .any
-    }
+    package init(folder: String, version: String) { (self.folder, self.version) = (folder, version) }
 }
 
 /// What came of a publication.

@@ -36,12 +36,11 @@ extension ReleasePublisher {
         let manifest = try manifest(bytes, ReleaseStore.manifest(channel))
         var ways: [VerifiedWay] = []
         let set = try await followedKeySet(manifest, trust)
-        var judged = try device(
-            set, native: (try? manifest.envelope.map { try ReleasePayload(bytes: $0.payload).native }) ?? .any,
-            platform: platform)
+        let signed = manifest.envelope.flatMap { try? ReleasePayload(bytes: $0.payload) }
+        var judged = try device(set, native: signed?.native ?? .any, platform: platform)
         (judged.hasArchiveKey, judged.roots) = (trust.archiveKey != nil, trust.roots)
         let offer: ReleaseOffer
-        do { offer = try judged.judge(bytes, from: manifestURL) } catch {
+        do throws(ReleaseRefusal) { offer = try judged.judge(bytes, from: manifestURL) } catch {
             return [VerifiedWay(what: "manifest", bytes: bytes.count, fault: error.description)]
         }
         ways.append(VerifiedWay(what: "manifest, version \(manifest.version)", bytes: bytes.count, fault: nil))

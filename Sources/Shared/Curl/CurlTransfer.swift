@@ -69,6 +69,9 @@ final class CurlTransfer: @unchecked Sendable {
         if !configuration.resolve.isEmpty { setList(handle, CURLOPT_RESOLVE, configuration.resolve) }
     }
 
+    /// Bytes of curl's own buffer for what is sent.
+    private static let largeUpload = 512 * 1024
+
     private func setRequest(_ handle: UnsafeMutableRawPointer) {
         var lines = request.fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         // Without these, curl adds headers of its own making.
@@ -83,6 +86,10 @@ final class CurlTransfer: @unchecked Sendable {
         case .stream(_, let length):
             nacre_curl_set_long(handle, CURLOPT_UPLOAD, 1)
             nacre_curl_set_large(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length ?? -1))
+            // A body that may be large is read in larger pieces than curl's usual 64 KB; a small one has no use for them.
+            if length ?? .max > Self.largeUpload {
+                nacre_curl_set_long(handle, CURLOPT_UPLOAD_BUFFERSIZE, Self.largeUpload)
+            }
         case .none:
             if request.method == .head {
                 nacre_curl_set_long(handle, CURLOPT_NOBODY, 1)

@@ -67,7 +67,7 @@ struct ArchiveDirectory {
             guard next <= directory.count else { throw Self.damaged("its directory ends too early") }
             let name = Array(directory[at + Self.headerLength..<at + Self.headerLength + nameLength])
             let others = directory[at + Self.headerLength + nameLength..<next - comment]
-            try Self.refuseSecondName(Array(others))
+            try Self.check(extra: Array(others))
             entries.append(try Self.header(name, fields))
             at = next
         }
@@ -75,8 +75,8 @@ struct ArchiveDirectory {
         self.entries = entries
     }
 
-    /// Info-ZIP's other name for a file, which some readers take for the true one.
-    fileprivate static func refuseSecondName(_ extra: [UInt8]) throws(NacreError) {
+    /// Extra fields that are none, and among them Info-ZIP's other name for a file, which some readers take for the true one.
+    fileprivate static func check(extra: [UInt8]) throws(NacreError) {
         var at = 0
         while at + 4 <= extra.count {
             let field = Fields(extra[at..<at + 4])
@@ -84,6 +84,10 @@ struct ArchiveDirectory {
                 throw NacreError("archive.refused", "The archive has a file with two names.")
             }
             at += 4 + field.number(2, 2)
+        }
+        // Up to three zeros at the end are what some tools align contents with.
+        guard at <= extra.count, extra[at...].allSatisfy({ $0 == 0 }) else {  // guard: archive-extra
+            throw damaged("its extra fields are none")
         }
     }
 
@@ -111,10 +115,14 @@ struct ArchiveDirectory {
         guard packedSize != 0xFFFF_FFFF, size != 0xFFFF_FFFF else {
             throw NacreError("archive.refused", "The archive is of the kind zip64; these are not read.")
         }
-        let isFolder = text.hasSuffix("/") || kind == 0x4000
+        let isFolder = name.last == UInt8(ascii: "/")
+        // Some readers go by the slash, some by the mode.
+        guard kind == 0 || (kind == 0x4000) == isFolder else {  // guard: archive-folder-mode
+            throw NacreError("archive.refused", "The archive's \"\(text.prefix(80))\" is a file and a folder.")
+        }
         guard !isFolder || size == 0 else { throw damaged("a folder has content") }
         // A folder's name counts, too: one above the tree is as good a sign as a file there.
-        let path = try ReleasePath(isFolder && text.hasSuffix("/") ? text.dropLast() : Substring(text))
+        let path = try ReleasePath(isFolder ? text.dropLast() : Substring(text))
         guard method == deflated || packedSize == size else { throw damaged("a stored file has two sizes") }
         return Header(
             path: path, isFolder: isFolder, name: name, flags: flags, method: method,
@@ -123,9 +131,6 @@ struct ArchiveDirectory {
 }
 
 extension ArchiveDirectory.Header {
-    /// A sum follows the packed bytes, in 12 or 16 bytes.
-    var hasDescriptor: Bool { flags & 8 != 0 }
-
     /// Where the packed bytes lie; the local header must say the same as the directory (APPNOTE 4.3.7).
     func content(in bytes: any RandomAccessBytes) throws(NacreError) -> Range<Int> {
         let length = ArchiveDirectory.localLength
@@ -138,13 +143,24 @@ extension ArchiveDirectory.Header {
             try bytes.read(offset + length..<nameEnd) == name,  // guard: archive-local-name
             local.number(6, 2) & 0x2049 == flags & 0x2049, local.number(8, 2) == method
         else { throw fault }
-        try ArchiveDirectory.refuseSecondName(try bytes.read(nameEnd..<start))
+        try ArchiveDirectory.check(extra: try bytes.read(nameEnd..<start))
         // A writer that streams knows the sizes only afterwards, and leaves them empty here.
         let said = (local.number(14, 4), local.number(18, 4), local.number(22, 4))
         let isStreamed = flags & 8 != 0 && said == (0, 0, 0)
         // guard: archive-local-sizes
         guard isStreamed || said == (Int(checksum), packedSize, size) else { throw fault }
         return start..<start + packedSize
+    }
+
+    /// Whether what stands between this file and the next says of it what the directory says (APPNOTE 4.3.9): nothing, or
+    /// its sum and sizes where it was streamed, with their mark or without.
+    func isFollowed(by bytes: [UInt8]) -> Bool {
+        if bytes.isEmpty { return true }
+        guard flags & 8 != 0, bytes.count == 12 || bytes.count == 16 else { return false }
+        let fields = Fields(bytes.suffix(12))
+        let said = (fields.number(0, 4), fields.number(4, 4), fields.number(8, 4))
+        let isMarked = bytes.count == 12 || Fields(bytes.prefix(4)).number(0, 4) == 0x0807_4B50
+        return isMarked && said == (Int(checksum), packedSize, size)  // guard: archive-descriptor
     }
 }
 

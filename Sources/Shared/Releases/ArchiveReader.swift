@@ -70,14 +70,14 @@ public struct ArchiveReader: Sendable {
         var places: [Place] = []
         for header in directory.entries {
             let packed = try header.content(in: bytes)
-            places.append(Place(range: header.offset..<packed.upperBound, hasDescriptor: header.hasDescriptor))
+            places.append(Place(header: header, end: packed.upperBound))
             guard !header.isFolder else { continue }
             entries.append(
                 Entry(
                     path: header.path, size: header.size, packed: packed,
                     isDeflated: header.method == ArchiveDirectory.deflated, checksum: header.checksum))
         }
-        try Self.refuseGaps(places, end: directory.start)
+        try Self.refuseGaps(places, end: directory.start, in: bytes)
         // The same rules about names and sizes as for a tree; the digests come with the contents.
         let unknown = TreeDigest(of: [UInt8]())
         _ = try ReleaseTree(
@@ -85,23 +85,26 @@ public struct ArchiveReader: Sendable {
         self.entries = entries
     }
 
-    /// An entry's bytes, from its local header on.
+    /// Where an entry's packed bytes end; they begin at the header's offset.
     private struct Place {
-        let range: Range<Int>
-        let hasDescriptor: Bool
+        let header: ArchiveDirectory.Header
+        let end: Int
     }
 
     /// The entries lie side by side and fill everything before the directory. Over each other, a small archive unpacks to a
     /// huge one; between them, a reader that walks from the start finds files that the directory does not name.
-    private static func refuseGaps(_ places: [Place], end: Int) throws(NacreError) {
-        let sorted = places.sorted { $0.range.lowerBound < $1.range.lowerBound }
-        let starts = sorted.dropFirst().map(\.range.lowerBound) + [end]
-        guard sorted.first.map(\.range.lowerBound) ?? end == 0 else {  // guard: archive-before
+    private static func refuseGaps(
+        _ places: [Place], end: Int, in bytes: any RandomAccessBytes
+    ) throws(NacreError) {
+        let sorted = places.sorted { $0.header.offset < $1.header.offset }
+        let starts = sorted.dropFirst().map(\.header.offset) + [end]
+        guard sorted.first.map(\.header.offset) ?? end == 0 else {  // guard: archive-before
             throw NacreError("archive.damaged", "The archive does not begin with a file.")
         }
         for (place, next) in zip(sorted, starts) {
-            let gap = next - place.range.upperBound
-            guard gap == 0 || place.hasDescriptor && (gap == 12 || gap == 16) else {  // guard: archive-overlap
+            guard (0...16).contains(next - place.end),  // guard: archive-overlap
+                place.header.isFollowed(by: try bytes.read(place.end..<max(place.end, next)))
+            else {
                 throw NacreError("archive.damaged", "The archive's files do not lie side by side.")
             }
         }

@@ -1,16 +1,16 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import CZlib
-import NacreCore
+package import NacreCore
 
 /// A raw deflate stream (RFC 1951), piece by piece.
-struct Inflater: ~Copyable {
+package struct Inflater: ~Copyable {
     // zlib keeps the address of its stream, so the stream may not move.
     private let stream: UnsafeMutablePointer<z_stream>
-    private(set) var isFinished = false
+    package private(set) var isFinished = false
     private static let piece = 128 * 1024
 
-    init() throws(NacreError) {
+    package init() throws(NacreError) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         guard nacre_inflate_raw(stream) == Z_OK else {
@@ -27,7 +27,7 @@ struct Inflater: ~Copyable {
     /// Takes the next packed bytes.
     ///
     /// - Throws: `archive.damaged`, also for bytes behind the stream's end; what `take` throws.
-    mutating func inflate(_ packed: [UInt8], _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
+    package mutating func inflate(_ packed: [UInt8], _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
         let damaged = NacreError("archive.damaged", "The archive holds packed bytes that are none.")
         guard !isFinished else { throw damaged }
         let left = try packed.withUnsafeBufferPointer { (buffer) throws(NacreError) -> UInt32 in

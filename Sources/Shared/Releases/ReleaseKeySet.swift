@@ -72,11 +72,6 @@ public struct ReleaseKeySet: Sendable, Equatable {
         NacreError("release.key_set", "The release's key set is not taken: \(why).")
     }
 
-    /// A set that was verified when it came, from its payload as a device keeps it.
-    ///
-    /// - Throws: `release.payload`, `release.spec`, `release.roots`.
-    public init(kept bytes: [UInt8]) throws(NacreError) { try self.init(bytes: bytes) }
-
     /// Reads a set without asking who vouches for it; an app goes by `init(following:builtIn:app:envelope:)`.
     ///
     /// - Throws: `release.payload`, `release.spec`, `release.roots`.

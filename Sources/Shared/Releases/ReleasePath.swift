@@ -54,7 +54,10 @@ public struct ReleasePath: Hashable, Sendable, CustomStringConvertible {
 
     /// Two paths of one key are one file on some system: case and the way accents are written do not count. (Swift
     /// compares text by what it means, so the composed and the decomposed form are equal.)
-    var collisionKey: String { text.lowercased() }
+    var collisionKey: String { Self.collisionKey(text) }
+
+    /// Upper case first: some letters, such as the long s, have no lower form of their own.
+    static func collisionKey(_ text: String) -> String { text.uppercased().lowercased() }
 
     /// The folders above, from the outermost: `a/b/c` has `a` and `a/b`.
     var folders: [String] {

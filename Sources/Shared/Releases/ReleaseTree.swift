@@ -92,7 +92,7 @@ public struct ReleaseTree: Hashable, Sendable {
                     "release.duplicate",
                     "The release has \"\(file.path)\" twice, or in two spellings that some systems take for one.")
             }
-            for folder in file.path.folders { folders.insert(folder.lowercased()) }
+            for folder in file.path.folders { folders.insert(ReleasePath.collisionKey(folder)) }
         }
         guard names.isDisjoint(with: folders) else {  // guard: tree-file-and-folder
             throw NacreError("release.duplicate", "The release has a name that is a file and a folder.")

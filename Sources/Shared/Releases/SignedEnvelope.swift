@@ -18,8 +18,12 @@ public struct SignedEnvelope: Sendable, Equatable {
     /// One signature and the name of its key.
     public struct Signature: Sendable, Equatable {
         public let key: String
+        /// `Ed25519`, or one of later days, which is kept and counts for nothing here.
+        public let algorithm: String
         public let bytes: [UInt8]
     }
+
+    private static let algorithm = "Ed25519"
 
     /// The signed bytes.
     public let payload: [UInt8]
@@ -37,7 +41,7 @@ public struct SignedEnvelope: Sendable, Equatable {
         for key in keys {
             signatures.append(
                 Signature(
-                    key: ReleaseKey(key.publicKey).name,
+                    key: ReleaseKey(key.publicKey).name, algorithm: Self.algorithm,
                     bytes: try key.signature(of: Array(purpose.rawValue.utf8) + payload)))
         }
         self.signatures = signatures
@@ -58,8 +62,7 @@ public struct SignedEnvelope: Sendable, Equatable {
                 let key = members["key"]?.string, let algorithm = members["alg"]?.string,
                 let bytes = members["sig"]?.string.flatMap({ Base64.decode($0) })
             else { throw fault }
-            // An algorithm of later days is a signature that does not count here, and no damage.
-            if algorithm == "Ed25519" { signatures.append(Signature(key: key, bytes: bytes)) }
+            signatures.append(Signature(key: key, algorithm: algorithm, bytes: bytes))
         }
         self.payload = payload
         self.signatures = signatures
@@ -70,7 +73,9 @@ public struct SignedEnvelope: Sendable, Equatable {
         [
             "payload": .string(Base64.encode(payload)),
             "signatures": .array(
-                signatures.map { ["key": .string($0.key), "alg": "Ed25519", "sig": .string(Base64.encode($0.bytes))] }),
+                signatures.map {
+                    ["key": .string($0.key), "alg": .string($0.algorithm), "sig": .string(Base64.encode($0.bytes))]
+                }),
         ]
     }
 
@@ -78,7 +83,7 @@ public struct SignedEnvelope: Sendable, Equatable {
     public func signers(among keys: [ReleaseKey], for purpose: Purpose) -> Set<ReleaseKey> {
         let message = Array(purpose.rawValue.utf8) + payload
         var found: Set<ReleaseKey> = []
-        for signature in signatures {
+        for signature in signatures where signature.algorithm == Self.algorithm {  // guard: envelope-algorithm
             // Of several keys under one name, which nobody makes by chance, each is tried.
             for key in keys where key.name == signature.key {
                 if key.isValid(signature.bytes, for: message) { found.insert(key) }  // guard: envelope-signature

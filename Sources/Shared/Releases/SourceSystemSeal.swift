@@ -31,6 +31,10 @@ public struct SourceSystemSeal: Sendable, Equatable {
         public let vector: [UInt8]
         /// Of the plain archive.
         public let digest: TreeDigest
+
+        package init(key: [UInt8], vector: [UInt8], digest: TreeDigest) {
+            (self.key, self.vector, self.digest) = (key, vector, digest)
+        }
     }
 
     /// Reads both fields with the publisher's public key.
@@ -51,20 +55,33 @@ public struct SourceSystemSeal: Sendable, Equatable {
         guard let session = key.payload(ofBlock: block), session.count == AES128CBC.blockSize else {
             throw NacreError("release.session_key", "The release's sessionKey was not made with this app's key.")
         }
-        guard let block = try checksumBlock(), let digest = key.payload(ofBlock: block).flatMap(TreeDigest.init(bytes:))
-        else {
+        let digest = key.payload(ofBlock: try checksumBlock()).flatMap(TreeDigest.init(bytes:))
+        guard let digest else {
             throw NacreError("release.checksum", "The release's checksum was not made with this app's key.")
         }
         return Contents(key: session, vector: vector, digest: digest)
     }
 
-    /// Hexadecimal, as publishers write it today; base64 is read too, for the decoded length decides (256 bytes).
-    private func checksumBlock() throws(NacreError) -> [UInt8]? {
-        let block = Hex.decode(checksum) ?? Base64.decode(checksum)
-        guard let block, block.count == Self.blockLength else {  // guard: seal-checksum-form
-            throw NacreError("release.checksum", "The release's checksum is missing or damaged.")
+    /// The digest's block: hexadecimal in lower case and no other spelling, for by its checksum a release is known again.
+    private func checksumBlock() throws(NacreError) -> [UInt8] {
+        let block = Hex.decode(checksum)
+        // guard: seal-checksum-form
+        guard let block, block.count == Self.blockLength, Hex.encode(block) == checksum else {
+            throw NacreError("release.checksum", "The release's checksum \(checksumFault).")
         }
         return block
+    }
+
+    /// What stands there instead, of what publishers have written over the years.
+    private var checksumFault: String {
+        switch checksum.utf8.count {
+        case 0: "is missing"
+        case 8 where Hex.decode(checksum) != nil: "is a CRC-32, which proves nothing; publish with a newer tool"
+        case 64 where Hex.decode(checksum) != nil: "is not signed; publish with the key"
+        case 344 where Base64.decode(checksum) != nil: "is of an older form, in base64; publish with a newer tool"
+        case 512 where Hex.decode(checksum) != nil: "is not in lower case"
+        default: "is damaged"
+        }
     }
 
     /// Makes both fields.

@@ -12,10 +12,10 @@ public enum TreePatch {
     /// The name of this kind of patch in a manifest.
     public static let algorithm = "zstd-tree-1"
 
-    /// How hard to look: 19 takes long and finds most, 9 is quick (`--fast`).
+    /// How hard to look: as hard as pays, or as quickly as can be (`--fast`).
     public enum Effort: Int32, Sendable {
         case fast = 9
-        case thorough = 19
+        case thorough = 16
     }
 
     /// The stream of a tree; `content` gives a file's bytes.
@@ -39,12 +39,21 @@ public enum TreePatch {
         let fault = NacreError("patch.make", "The patch could not be made; there may be too little memory.")
         guard let context = ZSTD_createCCtx() else { throw fault }
         defer { ZSTD_freeCCtx(context) }
-        // The window has to span both streams, or what is far away is not found.
-        let window = max(20, min(windowLimit, (base.count + target.count).bitWidthUsed))
-        for (parameter, value) in [
+        let window = window(base.count + target.count)
+        var parameters = [
             (ZSTD_c_compressionLevel, effort.rawValue), (ZSTD_c_windowLog, Int32(window)),
             (ZSTD_c_enableLongDistanceMatching, 1), (ZSTD_c_checksumFlag, 1),
-        ] {
+        ]
+        // zstd's own tables, of any level, hold the last few million places: of a tree's old stream they forget all but the
+        // end. With tables for the whole of it, 16 with short searches finds more than 19, in less than half of the time.
+        if effort == .thorough {
+            parameters += [
+                (ZSTD_c_chainLog, Int32(min(window + 1, tableLimit))),
+                (ZSTD_c_hashLog, Int32(min(window, tableLimit) - 1)),
+                (ZSTD_c_searchLog, 3), (ZSTD_c_minMatch, 6),
+            ]
+        }
+        for (parameter, value) in parameters {
             guard ZSTD_isError(ZSTD_CCtx_setParameter(context, parameter, value)) == 0 else { throw fault }
         }
         guard ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(target.count))) == 0 else { throw fault }
@@ -92,7 +101,10 @@ public enum TreePatch {
         let damaged = NacreError("patch.damaged", "The patch is damaged, or was made for another version.")
         guard let context = ZSTD_createDCtx() else { throw damaged }
         defer { ZSTD_freeDCtx(context) }
-        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(windowLimit))) == 0 else {
+        // Memory for a window is asked for before the first byte comes out, so a window of no use is refused.
+        let window = Int32(window(base.count + size))
+        // guard: patch-window
+        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0 else {
             throw damaged
         }
         try withBytes(base, patch) { (old, packed) throws(NacreError) in
@@ -137,8 +149,13 @@ public enum TreePatch {
         }
     }
 
+    /// The window spans both streams, or what is far away is not found.
+    private static func window(_ count: Int) -> Int { max(20, min(windowLimit, count.bitWidthUsed)) }
+
     /// What zstd allows on 64-bit systems, and a phone can spare.
     private static let windowLimit = 30
+    /// Tables of 2^27 and 2^26 places, three quarters of a gigabyte, while a patch is made.
+    private static let tableLimit = 27
 }
 
 extension Int {

@@ -104,7 +104,8 @@ struct ServerChoiceTests {
         try await withFolder { home in
             func folders(_ server: String?) throws -> AppFolders {
                 try AppFolders(
-                    id: "org.example.a", environment: ["HOME": home], server: try server.map { try Origin($0) })
+                    id: "org.example.a", environment: ["HOME": home],
+                    place: AppPlace(server: try server.map { .chosen(try Origin($0)) } ?? .own))
             }
             let all = try [nil, "https://a.example", "https://a.example:8443", "http://a.example", "https://[::1]:1"]
                 .map(folders)

@@ -120,18 +120,30 @@ struct PatchedSocketTests {
 
     @Test("A ping that comes while a large message waits for room holds nobody up")
     func pingWhileFull() async throws {
+        let full = BytePipe()
         let goOn = BytePipe()
         let got = Mutex(0)
+        let sent = Mutex(0)
         let socket = try await open(
             Self.server { stream in
+                _ = try await full.read()
                 try await stream.write([0x89, 1, 0x21, 0x82, 1, 9])
                 _ = try await goOn.read()
                 while let bytes = try await stream.read() { got.withLock { $0 += bytes.count } }
             })
         let large = [UInt8](repeating: 7, count: 300_000)
-        // Two fill the way to the server, and a third waits.
-        let sending = Task { for _ in 0..<3 { try await socket.send(.binary(large)) } }
+        // What fills the way to the server is sent; the next one waits.
+        let sending = Task {
+            for _ in 0..<3 {
+                try await socket.send(.binary(large))
+                sent.withLock { $0 += 1 }
+            }
+        }
         let reading = Task { try await socket.stream.next() }
+        try await until { sent.withLock { $0 } >= 1 }
+        // A frame of this size takes a while to be made.
+        try await Task.sleep(for: .milliseconds(400))
+        try await full.write([1])
         try await Task.sleep(for: .milliseconds(50))
         try await goOn.write([1])
         #expect(try await reading.value == [2, 0, 0, 0, 1, 9])

@@ -180,7 +180,10 @@ struct Device {
     let session: AppSession
     let flow: SignInFlow
 
-    init(server: FakeServer = FakeServer(), disk: Disk = Disk(), time: ManualTime = ManualTime(), seed: UInt64 = 1) {
+    init(
+        server: FakeServer = FakeServer(), disk: Disk = Disk(), time: ManualTime = ManualTime(), seed: UInt64 = 1,
+        asksWho: Bool = false
+    ) {
         self.server = server
         self.disk = disk
         self.time = time
@@ -196,7 +199,7 @@ struct Device {
             parts: SignInParts(
                 session: session, store: attempts, secrets: secrets, transport: transport,
                 browser: MortalBrowser(browser: browser, life: life), links: links, hold: links, time: time,
-                random: SeededRandom(seed), log: log))
+                random: SeededRandom(seed), log: log, asksWho: { asksWho }))
     }
 
     /// The next process on the same device.

@@ -159,6 +159,15 @@ struct UpdaterCheckTests {
         #expect(world.bucket.requests.last == ReleaseStore.bundle(Self.channel, "1.1"))
     }
 
+    @Test("UP-5: what was fetched whole and is not what was signed is not even opened")
+    func flipped() async throws {
+        let world = try archiveOnly(.flipped(100))
+        let updater = try await world.start()
+        guard case .failed(code: "update.damaged", _) = await updater.check(isAsked: true) else {
+            throw Wrong("an archive of nobody's was opened")
+        }
+    }
+
     @Test("UP-5: not one byte more than was signed is kept")
     func endless() async throws {
         let world = try archiveOnly(.longer(500_000))

@@ -280,7 +280,9 @@ struct FullDisk: UpdateDisk {
     func create(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
     func extend(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
     func rename(_ from: String, to: String) throws(NacreError) { throw Self.full }
-    func remove(_ path: String) throws(NacreError) { throw Self.full }
+    func remove(_ path: String) throws(NacreError) {
+        if base.isFolder(path) || base.size(of: path) != nil { throw Self.full }
+    }
     func sync(folder: String) throws(NacreError) { throw Self.full }
     func syncAll(at path: String) throws(NacreError) { throw Self.full }
     func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }

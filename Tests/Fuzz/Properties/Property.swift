@@ -22,6 +22,16 @@ package struct Property: Sendable {
         Property("web-url", WebURLProperty.check), Property("form-fields", FormFieldsProperty.check),
         Property("bridge", BridgeProperty.check), Property("passphrase", PassphraseProperty.check),
         Property("script", ScriptProperty.check), Property("tar", TarProperty.check),
+        Property("release-manifest", ReleaseManifestProperty.check),
+        Property("release-envelope", ReleaseEnvelopeProperty.check),
+        Property("release-payload", ReleasePayloadProperty.check),
+        Property("release-keys", ReleaseKeySetProperty.check),
+        Property("release-freshness", FreshnessProperty.check), Property("release-list", ReleaseListProperty.check),
+        Property("release-path", ReleasePathProperty.check), Property("native-version", NativeVersionProperty.check),
+        Property("archive", ArchiveProperty.check), Property("inflate", InflateProperty.check),
+        Property("tree-patch", TreePatchProperty.check),
+        Property("tree-stream", TreeStreamProperty.check), Property("seal", SealProperty.check),
+        Property("sealed-bundle", SealedBundleProperty.check),
     ]
 }
 

@@ -64,6 +64,9 @@ import Testing
             "mobile_scheme=stmessages&code_challenge=C&flow=",
             "mobile_scheme=stmessages&code_challenge=C&flow=a%20b",
             "mobile_scheme=stmessages&code_challenge=C&flow=LONG",
+            "mobile_scheme=stmessages&code_challenge=C&prompt=none",
+            "mobile_scheme=stmessages&code_challenge=C&prompt=select_account%20login",
+            "mobile_scheme=stmessages&code_challenge=C&prompt=login&prompt=login", "prompt=consent", "prompt=",
             "mobile_scheme=%ZZ&code_challenge=C",
         ])
     func badParameters(query: String) async throws {

@@ -76,6 +76,20 @@ struct LogoutTests {
         #expect(try await browser.authorize().isForm)
     }
 
+    @Test("Whoever signs out where somebody else has signed in since is led back; only their own session has ended")
+    func other() async throws {
+        let world = try await ProviderWorld()
+        let (browser, tokens) = try await signedIn(world)
+        let hint = try #require(tokens["id_token"]?.string)
+        let page = try await browser.authorize(["prompt": "select_account"])
+        _ = try await browser.submit(page, username: "bruno", password: "bruno-password-1")
+        let answer = try await browser.get(
+            target(["id_token_hint": hint, "post_logout_redirect_uri": Self.back, "state": "s"]))
+        #expect(answer.location == Self.back + "?state=s" && answer.fields["Set-Cookie"] == nil)
+        #expect(try await browser.authorize().member("code") != nil)
+        #expect(try await world.refresh(try #require(tokens["refresh_token"]?.string)).status == .badRequest)
+    }
+
     @Test(
         "An address that is not registered, a foreign client and a forged hint get a page, and nobody is signed out",
         arguments: [

@@ -158,7 +158,7 @@ struct PublishFaultTests {
         let before = try await world.manifest()?.bytes
         let folders = { try FileManager.default.contentsOfDirectory(atPath: world.folder.path).count }
         let task = Mutex<Task<PublishOutcome, any Error>?>(nil)
-        let request = try PublishRequest(folder: world.build("1.1"), version: "1.1")
+        let request = PublishRequest(folder: try world.build("1.1"), version: "1.1")
         let count = try folders()
         let publisher = try world.publisher()
         world.bucket.before { verb, key in

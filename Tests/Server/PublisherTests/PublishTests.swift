@@ -80,7 +80,7 @@ struct PublishTests {
     func index() async throws {
         let world = try await World.signed()
         for files in [["dist/index.html": "x"], ["index.html": ""]] {
-            let request = try PublishRequest(folder: world.web(files), version: "1.0")
+            let request = PublishRequest(folder: try world.web(files), version: "1.0")
             #expect(await code { try await world.publisher().publish(request) } == "ota.index")
         }
         #expect(world.bucket.puts.isEmpty)

@@ -186,7 +186,7 @@ struct World {
         _ version: String, _ change: String? = nil, by publisher: ReleasePublisher? = nil,
         _ adjust: (inout PublishRequest) -> Void = { _ in }
     ) async throws -> PublishOutcome {
-        var request = try PublishRequest(folder: build(change ?? version), version: version)
+        var request = PublishRequest(folder: try build(change ?? version), version: version)
         request.effort = .fast
         adjust(&request)
         let publisher = if let publisher { publisher } else { try self.publisher() }

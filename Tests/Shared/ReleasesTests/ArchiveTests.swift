@@ -195,6 +195,15 @@ struct ArchiveTests {
         var zip = RawZip()
         zip.point("a", bytes("x"), at: zip.addLocal("a", bytes("xyz")))
         #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+        // The sum, the packed and the plain size at the file itself, each alone, with everything where it should be.
+        var plain = RawZip()
+        plain.add("a", bytes("x"))
+        _ = try ArchiveReader(MemoryBytes(plain.finished))
+        for place in [14, 18, 22] {
+            var changed = plain.finished
+            changed[place] ^= 1
+            #expect(throws: NacreError.self, "byte \(place)") { try ArchiveReader(MemoryBytes(changed)) }
+        }
     }
 
     @Test("UP-5: a file that lies inside of another one is refused")
@@ -206,6 +215,37 @@ struct ArchiveTests {
         // The inner one's local header stands where the outer one's content begins.
         zip.point("inner", bytes("payload"), at: 30 + 5)
         #expect(throws: NacreError.self) { try ArchiveReader(MemoryBytes(zip.finished)) }
+    }
+
+    @Test("UP-5: what follows a streamed file must say of it what the directory says")
+    func descriptors() throws {
+        func archive(_ descriptor: [UInt8]) throws -> ArchiveReader {
+            var zip = RawZip()
+            zip.addStreamed("a", bytes("x"), descriptor)
+            return try ArchiveReader(MemoryBytes(zip.finished))
+        }
+        let facts = RawZip.facts(bytes("x"))
+        let mark: [UInt8] = [0x50, 0x4B, 7, 8]
+        for good in [facts, mark + facts, []] { #expect(throws: Never.self) { try archive(good) } }
+        let zeros = [UInt8](repeating: 0, count: 12)
+        for bad in [
+            zeros, mark + zeros, zeros.suffix(4) + facts, facts + zeros.suffix(4), mark, Array(facts.dropLast()),
+        ] {
+            #expect(throws: NacreError.self, "\(bad)") { try archive(bad) }
+        }
+    }
+
+    @Test("UP-5: a folder by its name and a file by its mode, or the other way round, is refused")
+    func folderModes() throws {
+        for (name, mode, isRead) in [
+            ("d/", 0o40755, true), ("d/", 0, true), ("f", 0o100644, true), ("f", 0, true), ("d/", 0o100644, false),
+            ("f", 0o40755, false),
+        ] {
+            var zip = RawZip()
+            zip.point(bytes(name), [], at: zip.addLocal(name, []), mode: mode)
+            let reader = try? ArchiveReader(MemoryBytes(zip.finished))
+            #expect((reader != nil) == isRead, "\(name) \(mode)")
+        }
     }
 
     @Test("UP-5: bytes that the directory does not name, before, between or behind the files, are refused")
@@ -239,6 +279,22 @@ struct ArchiveTests {
         }
     }
 
+    @Test("UP-5: extra fields that are none are refused, in either place; a few zeros at their end are padding")
+    func extraFields() throws {
+        for (extra, isRead) in [
+            ([], true), ([0x55, 0x54, 1, 0, 9], true), ([0, 0, 0], true), ([0x55, 0x54, 1, 0, 9, 0], true),
+            ([1], false), ([0x55, 0x54, 2, 0, 9], false), ([0x55, 0x54, 0xFF, 0xFF], false), ([0, 0, 0, 1], false),
+        ] as [([UInt8], Bool)] {
+            for (local, central) in [(extra, []), ([], extra), (extra, extra)] {
+                var zip = RawZip()
+                let offset = zip.addLocal(bytes("a"), bytes("x"), extra: local)
+                zip.point(bytes("a"), bytes("x"), at: offset, extra: central)
+                let reader = try? ArchiveReader(MemoryBytes(zip.finished))
+                #expect((reader != nil) == isRead, "\(local) \(central)")
+            }
+        }
+    }
+
     @Test("A name that is not UTF-8, and a directory that is too large, are refused")
     func directory() throws {
         var zip = RawZip()
@@ -259,33 +315,49 @@ private struct RawZip {
     private var central: [UInt8] = []
     private var count = 0
 
-    private func number(_ value: Int, _ width: Int) -> [UInt8] {
+    private static func number(_ value: Int, _ width: Int) -> [UInt8] {
         (0..<width).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
     }
 
-    private func facts(_ content: [UInt8]) -> [UInt8] {
+    private func number(_ value: Int, _ width: Int) -> [UInt8] { Self.number(value, width) }
+
+    /// Sum and sizes of a stored file.
+    static func facts(_ content: [UInt8]) -> [UInt8] {
         var sum = ArchiveChecksum()
         sum.update(content)
         return number(Int(sum.value), 4) + number(content.count, 4) + number(content.count, 4)
     }
 
     @discardableResult
-    mutating func addLocal(_ name: [UInt8], _ content: [UInt8], flags: Int = 0) -> Int {
+    mutating func addLocal(_ name: [UInt8], _ content: [UInt8], flags: Int = 0, extra: [UInt8] = []) -> Int {
         let offset = local.count
         local += number(0x0403_4B50, 4) + number(20, 2) + number(flags, 2) + number(0, 2) + number(0, 4)
-        local += facts(content) + number(name.count, 2) + number(0, 2) + name + content
+        local += Self.facts(content) + number(name.count, 2) + number(extra.count, 2) + name + extra + content
         return offset
     }
 
     @discardableResult
     mutating func addLocal(_ name: String, _ content: [UInt8]) -> Int { addLocal(bytes(name), content) }
 
-    mutating func point(_ name: [UInt8], _ content: [UInt8], at offset: Int, flags: Int = 0) {
+    /// A file whose sum and sizes stand behind it.
+    mutating func addStreamed(_ name: String, _ content: [UInt8], _ descriptor: [UInt8]) {
+        let offset = local.count
+        local += number(0x0403_4B50, 4) + number(20, 2) + number(8, 2) + number(0, 2) + number(0, 4)
+        local += [UInt8](repeating: 0, count: 12) + number(name.utf8.count, 2) + number(0, 2) + bytes(name) + content
+        local += descriptor
+        point(bytes(name), content, at: offset, flags: 8)
+    }
+
+    mutating func point(
+        _ name: [UInt8], _ content: [UInt8], at offset: Int, flags: Int = 0, mode: Int = 0, extra: [UInt8] = []
+    ) {
         count += 1
         central +=
             number(0x0201_4B50, 4) + number(20, 2) + number(20, 2) + number(flags, 2) + number(0, 2) + number(0, 4)
-        central += facts(content) + number(name.count, 2) + number(0, 2) + number(0, 2) + number(0, 2) + number(0, 2)
-        central += number(0, 4) + number(offset, 4) + name
+        central +=
+            Self.facts(content) + number(name.count, 2) + number(extra.count, 2)
+            + [UInt8](repeating: 0, count: 6)
+        central += number(mode << 16, 4) + number(offset, 4) + name + extra
     }
 
     mutating func point(_ name: String, _ content: [UInt8], at offset: Int) { point(bytes(name), content, at: offset) }

@@ -58,7 +58,7 @@ struct ReleaseTreeTests {
         "UP-5: names that some system takes for one are refused",
         arguments: [
             ("a", "a"), ("A.js", "a.js"), ("é", "e\u{301}"), ("a", "a/b"), ("A/b", "a"), ("x/y", "X/y/z"),
-            ("a", "a/\u{301}x"),
+            ("a", "a/\u{301}x"), ("\u{17F}.js", "S.js"), ("\u{3C2}", "\u{3A3}"), ("\u{212A}/x", "k"),
         ])
     func collisions(one: String, two: String) throws {
         let files = [try release(one, "1"), try release(two, "2")]

@@ -77,6 +77,15 @@ struct TreePatchTests {
         #expect(got <= 1_000_000)
     }
 
+    @Test("UP-10: a patch that asks for a window of no use is refused before memory is asked for")
+    func window() throws {
+        // A frame of one empty block that wants 2 GB, 16 MB and 1 MB.
+        for (log, isTaken) in [(31, false), (24, false), (20, true)] {
+            let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0, UInt8((log - 10) << 3), 1, 0, 0]
+            #expect((try? apply(frame, to: [], size: 0)) == (isTaken ? [] : nil), "2^\(log)")
+        }
+    }
+
     @Test("Long work tells how far it is, and can be stopped")
     func progress() throws {
         let target = [UInt8](repeating: 7, count: 5_000_000)

@@ -333,6 +333,36 @@
     keep: () => nativePromise("NacreServer", "keep"),
   });
 
+  // Only in apps that a person may use with several accounts: whoever goes over to another starts the app anew.
+  let accountList = freeze(configuration.accounts);
+  class Accounts extends EventTarget {
+    /** Everybody the app knows here, as frozen objects; others after each "change". */
+    get list() {
+      return accountList.list;
+    }
+    /** The one whose data this page works with. */
+    get current() {
+      return accountList.list.find(({ id }) => id === configuration.accounts.current) ?? null;
+    }
+    add() {
+      return nativePromise("NacreAccounts", "add");
+    }
+    switch(id) {
+      return nativePromise("NacreAccounts", "switch", { id });
+    }
+    remove(id) {
+      return nativePromise("NacreAccounts", "remove", { id });
+    }
+  }
+  const accounts = configuration.accounts && new Accounts();
+  if (accounts) {
+    addListener("NacreAccounts", "change", (list, error) => {
+      if (error || stringify(list) === stringify(accountList)) return;
+      accountList = freeze(list);
+      accounts.dispatchEvent(new Event("change", { detail: accountList.list }));
+    });
+  }
+
   // Only in apps with updates over the air. A page asks, holds and confirms; which release it is, nobody asks it.
   let update = freeze(configuration.updates);
   class Updates extends EventTarget {
@@ -381,6 +411,7 @@
     version: freeze(configuration.version),
     session,
     ...(server && { server }),
+    ...(accounts && { accounts }),
     ...(updates && { updates }),
     /** The text of a problem report for a person to read and to send: versions, last faults, last lines of the log. */
     report: async () => (await nativePromise("Nacre", "report")).text,

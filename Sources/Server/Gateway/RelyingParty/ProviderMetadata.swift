@@ -14,6 +14,8 @@ struct ProviderMetadata: Sendable {
     let supportsPKCE: Bool
     let sendsIssuer: Bool
     let authenticationMethods: [String]?
+    /// The values of `prompt` that it knows; nil where it does not say.
+    let prompts: [String]?
 
     /// Reads the document of `issuer`.
     ///
@@ -54,5 +56,14 @@ struct ProviderMetadata: Sendable {
         supportsPKCE = methods.contains("S256")
         sendsIssuer = value["authorization_response_iss_parameter_supported"]?.bool ?? false
         authenticationMethods = value["token_endpoint_auth_methods_supported"]?.array?.compactMap(\.string)
+        prompts = value["prompt_values_supported"]?.array?.compactMap(\.string)
+    }
+
+    /// The value of `prompt` for this wish, beside what the configuration asks for anyway. A provider that has no choice of
+    /// an account asks for the password again, which lets another person in as well.
+    func prompt(_ wish: String, beside configured: String?) -> String {
+        let isKnown = prompts.map { $0.contains(wish) || !$0.contains("login") } ?? true
+        let others = (configured ?? "").split(separator: " ").map(String.init).filter { $0 != wish && $0 != "none" }
+        return ([isKnown ? wish : "login"] + others.filter { isKnown || $0 != "login" }).joined(separator: " ")
     }
 }

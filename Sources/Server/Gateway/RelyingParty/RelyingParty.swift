@@ -61,8 +61,11 @@ package actor RelyingParty {
         throw NacreError("jose.algorithm", "The token is not signed by \(algorithm), as OIDC_RP_SIGN_ALGO demands.")
     }
 
-    /// An authorization request under this `state`; `loginHint` tells the provider who is expected.
-    nonisolated func departure(state: String, loginHint: String? = nil) async throws -> Departure {
+    /// An authorization request under this `state`; `loginHint` tells the provider who is expected, `prompt` what to ask
+    /// them whatever session they have there.
+    nonisolated func departure(
+        state: String, loginHint: String? = nil, prompt: String? = nil
+    ) async throws -> Departure {
         let metadata = try await metadata()
         let nonce = random.token()
         let verifier = random.token()
@@ -84,7 +87,11 @@ package actor RelyingParty {
         }
         for (name, value) in configuration.extraParameters.sorted(by: { $0.key < $1.key })
         where name != "login_hint" || loginHint == nil {
+            if name == "prompt", prompt != nil { continue }
             query.append(name, value)
+        }
+        if let prompt {
+            query.append("prompt", metadata.prompt(prompt, beside: configuration.extraParameters["prompt"]))
         }
         if let loginHint { query.append("login_hint", loginHint) }
         let endpoint = metadata.authorizationEndpoint

@@ -10,10 +10,8 @@ extension GatewayCore {
     /// The cookies of the browsers that are between us and the provider.
     var roundTrips: RoundTripCookies { RoundTripCookies(secure: gate.cookie.secure) }
 
-    /// The cookie that lets a system browser sign out the session it handed to the app of this scheme, and nothing else.
-    func appCookie(_ scheme: String) -> SessionCookie {
-        SessionCookie(name: "nacre_app_\(scheme)", path: "/api/v1.0/", secure: gate.cookie.secure)
-    }
+    /// The cookies that let a system browser sign out what it has handed to the app of this scheme, and nothing else.
+    func appCookies(_ scheme: String) -> AppCookies { AppCookies(scheme: scheme, secure: gate.cookie.secure) }
 
     func handOff(_ scheme: String, flow: String?, _ request: HTTPRequest) -> HandOff {
         HandOff(
@@ -30,7 +28,7 @@ extension GatewayCore {
         }
         let state = parts.random.token()
         do {
-            let departure = try await party.departure(state: state)
+            let departure = try await party.departure(state: state, prompt: wish.prompt)
             var record = PendingRecord(
                 kind: .signIn, scheme: wish.scheme, challenge: wish.challenge, flow: wish.flow, returnTo: wish.returnTo)
             (record.nonce, record.verifier) = (departure.nonce, departure.verifier)
@@ -103,7 +101,7 @@ extension GatewayCore {
             }
             let person = try await party.arrival(code: code, nonce: record.nonce, verifier: record.verifier)
             if let way, let scheme = record.scheme, let challenge = record.challenge {
-                return try await handOver(person, way, scheme: scheme, challenge: challenge, request)
+                return try await handOver(person, way, scheme: scheme, challenge: challenge, record.flow, request)
             }
             return try await signInHere(person, record, request)
         } catch let error as NacreError {
@@ -121,14 +119,19 @@ extension GatewayCore {
 
     /// The app's session waits without a handle; the page takes the one-time token to the app.
     private func handOver(
-        _ person: Authentication, _ way: HandOff, scheme: String, challenge: String, _ request: HTTPRequest
+        _ person: Authentication, _ way: HandOff, scheme: String, challenge: String, _ flow: String?,
+        _ request: HTTPRequest
     ) async throws -> HTTPResponse {
         let (session, browserHandle) = try await sessions.beginWaiting(
             person, device: Self.device(request), lifetime: configuration.tokenLifetime + .seconds(5))
         let token = try await tokens.issue(session: session.id, challenge: challenge)
         var response = way.success(token: token)
-        response.fields.append(
-            "Set-Cookie", appCookie(scheme).set(browserHandle, age: configuration.sessions.idle))
+        let carried = request.fields.values("Cookie")
+        for cookie in appCookies(scheme).set(
+            browserHandle, flow: flow, age: configuration.sessions.idle, carrying: carried)
+        {
+            response.fields.append("Set-Cookie", cookie)
+        }
         parts.log.info("sign_in.handed_off", ["session": .string(session.id), "scheme": .string(scheme)])
         return response
     }

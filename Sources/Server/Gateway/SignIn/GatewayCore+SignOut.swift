@@ -15,11 +15,12 @@ extension GatewayCore {
             return refusal(error, request)
         }
         let cookies = request.fields.values("Cookie")
-        let cookie = wish.scheme.map(appCookie) ?? gate.cookie
+        let app = wish.scheme.map(appCookies)
+        let cookie = app?.cookie(of: wish.handoff) ?? gate.cookie
         var session: Session?
         if let handle = cookie.handle(in: cookies) {
             session =
-                wish.scheme == nil
+                app == nil
                 ? try await sessions.find(handle: handle) : try await sessions.find(browserHandle: handle)
         }
         if let session { try await sessions.end(session.id) }  // guard: signed-out-though-down
@@ -40,7 +41,9 @@ extension GatewayCore {
             parts.log.warning("sign_out.here_only", ["error": .string(error.description)])
             response = signedOutHere(wish, request)
         }
-        response.fields.append("Set-Cookie", cookie.removal)
+        for removal in app?.removals(of: wish.handoff, carrying: cookies) ?? [cookie.removal] {
+            response.fields.append("Set-Cookie", removal)
+        }
         return response
     }
 

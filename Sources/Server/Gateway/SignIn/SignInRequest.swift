@@ -9,6 +9,13 @@ struct SignInRequest: Sendable {
     let challenge: String?
     let flow: String?
     let returnTo: String
+    /// What the provider is to ask the person in spite of a session of theirs.
+    let prompt: String?
+    /// At a sign-out: the `flow` of the sign-in that began the session, for browsers that have signed in several accounts.
+    let handoff: String?
+
+    /// The values of `prompt` that an app may send on: none of them lets anything by that would be asked otherwise.
+    static let prompts = ["select_account", "login"]
 
     /// Reads a query.
     ///
@@ -25,9 +32,13 @@ struct SignInRequest: Sendable {
             return values.first
         }
         returnTo = try Self.returnTarget(try one("returnTo"), configuration)
+        prompt = kind == .signIn ? try one("prompt") : nil
+        guard prompt.map(Self.prompts.contains) ?? true else {  // guard: prompt-form
+            throw Self.fault("prompt must be select_account or login")
+        }
         guard let scheme = try one("mobile_scheme") else {
             // Without a scheme this is the web sign-in, as if the hand-off did not exist.
-            (self.scheme, challenge, flow) = (nil, nil, nil)
+            (self.scheme, challenge, flow, handoff) = (nil, nil, nil, nil)
             return
         }
         // guard: scheme-list
@@ -36,9 +47,11 @@ struct SignInRequest: Sendable {
         }
         self.scheme = scheme
         flow = try one("flow")
-        if let flow {
-            guard (1...128).contains(flow.utf8.count), Self.isBase64URL(flow) else {  // guard: flow-form
-                throw Self.fault("flow must be 1 to 128 base64url characters")
+        handoff = kind == .signOut ? try one("handoff") : nil
+        for (name, value) in [("flow", flow), ("handoff", handoff)] {
+            guard let value else { continue }
+            guard (1...128).contains(value.utf8.count), Self.isBase64URL(value) else {  // guard: flow-form
+                throw Self.fault("\(name) must be 1 to 128 base64url characters")
             }
         }
         guard kind == .signIn else {

@@ -40,6 +40,11 @@ struct LogoutEndpoint: Sendable {
             if session == nil || session?.subject == hint.subject {  // guard: provider-logout-hint
                 return try await done(session, logout, language, status)
             }
+            // Somebody else has signed in here since: theirs is not ended, and whoever leaves need not be asked about it.
+            if let redirect = logout.redirect {
+                core.log.info("logout.other")
+                return .redirect(to: redirect.returnAddress, status: status)
+            }
         } else if session == nil {
             return try await done(nil, logout, language, status)
         }
@@ -81,11 +86,7 @@ struct LogoutEndpoint: Sendable {
     ) -> HTTPResponse {
         var response: HTTPResponse
         if let redirect {
-            var address = redirect.redirectURI
-            if let state = redirect.state {
-                address += (address.contains("?") ? "&state=" : "?state=") + PercentEncoding.encode(state)
-            }
-            response = .redirect(to: address, status: status)
+            response = .redirect(to: redirect.returnAddress, status: status)
         } else {
             response = core.pages.message(
                 title: language.text.signedOutTitle, language.text.signedOutText, language)
@@ -129,5 +130,13 @@ struct LogoutEndpoint: Sendable {
         }
         let session = try await core.liveSession(core.cookies.value(core.cookies.session, in: request))
         return try await done(session, logout, language, .seeOther)
+    }
+}
+
+extension AuthorizationAnswer {
+    /// Where a sign-out leads back to.
+    fileprivate var returnAddress: String {
+        guard let state else { return redirectURI }
+        return redirectURI + (redirectURI.contains("?") ? "&state=" : "?state=") + PercentEncoding.encode(state)
     }
 }

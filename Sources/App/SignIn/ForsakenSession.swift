@@ -1,0 +1,75 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+package import NacreCore
+package import NacreHTTP
+package import NacrePorts
+
+/// What an account that is being removed has left behind: its session, and sessions whose end the server has not heard of.
+package struct ForsakenSession: Sendable {
+    private let secrets: any SecretStore
+    private let attempts: (any AttemptStore)?
+    private let server: Origin?
+    private let transport: any HTTPTransport
+    private let time: any TimeSource
+    private let random: any RandomSource
+
+    /// - Parameters:
+    ///   - attempts: the account's attempts; nil where there are none.
+    ///   - server: the server they are of, where no session tells.
+    package init(
+        secrets: any SecretStore, attempts: (any AttemptStore)?, server: Origin?, transport: any HTTPTransport,
+        time: any TimeSource, random: any RandomSource
+    ) {
+        self.secrets = secrets
+        self.attempts = attempts
+        self.server = server
+        self.transport = transport
+        self.time = time
+        self.random = random
+    }
+
+    /// Ends the sessions on their servers, as far as those can be reached, and takes every secret away in any case (SE-5).
+    /// May be called again.
+    ///
+    /// - Throws: `secrets.*` when the store lets nothing be read or removed; then nothing of it is gone.
+    package func end() async throws(NacreError) {
+        let bytes: [UInt8]?
+        do throws(NacreError) {
+            bytes = try await secrets.read(AppSession.storeName)
+        } catch {
+            guard error.code == "secrets.damaged" else { throw error }
+            bytes = nil
+        }
+        let record = bytes.flatMap { SessionRecord(parsing: $0) }
+        if let origin = record.flatMap({ try? Origin($0.origin) }) ?? server {
+            let endpoints = SessionEndpoints(origin: origin)
+            let client = HandoffClient(endpoints: endpoints, transport: transport, time: time)
+            for credentials in credentials(of: record, for: endpoints) + (await unheard()) {
+                // guard: forsaken-revoked
+                _ = await client.revoke(credentials, patience: SignInFlow.revocationPatience)
+            }
+        }
+        try await secrets.remove(AppSession.storeName)  // guard: forsaken-secrets
+        try await secrets.remove(AttemptSealer.keyName)
+    }
+
+    private func credentials(of record: SessionRecord?, for endpoints: SessionEndpoints) -> [SessionCredentials] {
+        guard let record else { return [] }
+        let jar = CookieJar()
+        jar.restore(record.cookies)
+        guard let cookies = jar.header(for: endpoints.revocation, now: time.now) else { return [] }
+        return [SessionCredentials(cookies: cookies, csrf: record.csrf)]
+    }
+
+    /// Revocations that wait, and the session of a sign-out that was not finished.
+    private func unheard() async -> [SessionCredentials] {
+        guard let attempts, (try? await secrets.read(AttemptSealer.keyName)) ?? nil != nil,
+            let sealer = try? await AttemptSealer.open(secrets, random: random)
+        else { return [] }
+        let leaving = ((try? await attempts.attempts()) ?? []).filter { [.leaving, .revoking].contains($0.phase) }
+        let waiting = (try? await attempts.revocations()) ?? []
+        return (leaving.map { ($0.id, $0.sealed) } + waiting.map { ($0.id, $0.sealed) }).compactMap { id, sealed in
+            sealer.open(sealed, attempt: id).flatMap(SessionCredentials.init(json:))
+        }
+    }
+}

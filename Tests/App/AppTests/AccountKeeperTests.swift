@@ -1,0 +1,316 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import Foundation
+import NacreBridge
+import NacreCore
+import NacreHTTP
+import NacreLinks
+import NacrePorts
+import NacreSQLite
+import NacreSecrets
+import NacreSignIn
+import NacreTesting
+import NacreWire
+import Synchronization
+import Testing
+
+@testable import NacreApp
+
+@Suite("nacre.accounts")
+struct AccountKeeperTests {
+    /// An app of three accounts on a disk of its own; the first is shown.
+    private final class Place: HTTPTransport, Sendable {
+        static let bob = String(repeating: "b", count: 32)
+        static let cleo = String(repeating: "c", count: 32)
+        let scratch: ScratchFolder
+        let folders: AccountFolders
+        let time = ManualTime()
+        let restarts = Mutex(0)
+        let rested = Mutex(0)
+        let stores = Mutex<[String: MemoryStore]>([:])
+        let requests = Mutex<[String]>([])
+        let isLocked = Mutex(false)
+
+        init() throws {
+            scratch = try ScratchFolder()
+            folders = AccountFolders(root: scratch.path + "/data", cache: scratch.path + "/cache")
+            try scratch.write("data/state/x")
+            for id in [Self.bob, Self.cleo] {
+                for name in ["state", "web", "files"] { try scratch.write("data/accounts/\(id)/\(name)/x") }
+                try scratch.write("cache/accounts/\(id)/x")
+            }
+            let list: JSONValue = [
+                "version": 1, "current": "first",
+                "accounts": [
+                    ["id": "first", "name": "Ada", "server": "https://a.example"],
+                    ["id": .string(Self.bob), "name": "Bob"], ["id": .string(Self.cleo), "name": "Cleo"],
+                ],
+            ]
+            try PrivateFile.replace(folders.root + "/accounts.json", list.bytes)
+        }
+
+        var kept: AccountBook { AccountBook(folder: folders.root) }
+
+        func store(_ account: String) -> MemoryStore {
+            stores.withLock { stores in
+                if let store = stores[account] { return store }
+                let store = MemoryStore()
+                stores[account] = store
+                return store
+            }
+        }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            requests.withLock { $0.append("\(request.url) \(request.fields["Cookie"] ?? "")") }
+            return HTTPResponse(status: .noContent)
+        }
+
+        func keeper(choosesServer: Bool = false) async -> AccountKeeper {
+            let seat = AccountSeat(
+                folders: folders, book: kept, choosesServer: choosesServer,
+                secrets: { place, _ in
+                    let isLocked = self.isLocked.withLock { $0 }
+                    let store = self.store(place.account ?? "first")
+                    return [isLocked ? LockedStore() : store]
+                }, restart: { self.restarts.withLock { $0 += 1 } })
+            let keeper = AccountKeeper(
+                seat: seat, scheme: "nacretest",
+                removal: AccountRemoval(
+                    id: "org.example.a", seat: seat, isDevelopment: false, transport: self, time: time,
+                    random: SeededRandom(4), log: .none), time: time, random: SeededRandom(5), log: .none)
+            await keeper.onLeaving { self.rested.withLock { $0 += 1 } }
+            return keeper
+        }
+
+        /// Lets the second look at the folders happen.
+        func removing(_ work: @escaping @Sendable () async throws -> Bool) async throws -> Bool {
+            let isDone = Mutex(false)
+            let task = Task {
+                defer { isDone.withLock { $0 = true } }
+                return try await work()
+            }
+            // A removal that does not come as far as the folders waits for nothing.
+            try await until { self.time.sleeperCount > 0 || isDone.withLock { $0 } }
+            time.advance(by: .seconds(1))
+            return try await task.value
+        }
+
+        /// A session of this account, as the app keeps it.
+        func keepSession(_ account: String) async throws {
+            let session: JSONValue = [
+                "version": 1, "origin": "https://a.example", "csrf": "c",
+                "cookies": [
+                    [
+                        "name": "sessionid", "value": .string("s-" + account.prefix(4)), "domain": "a.example",
+                        "path": "/", "hostOnly": true, "secure": true, "httpOnly": true, "expires": .null, "created": 0,
+                    ]
+                ],
+            ]
+            try await store(account).write("session", session.bytes)
+        }
+    }
+
+    private struct LockedStore: SecretStore {
+        let kind = SecretStoreKind.secretService
+        func availability() async -> SecretStoreAvailability { .locked }
+        func read(_ name: String) async throws(NacreError) -> [UInt8]? { throw NacreError("secrets.locked", "Locked.") }
+        func write(_ name: String, _ value: [UInt8]) async throws(NacreError) {
+            throw NacreError("secrets.locked", "Locked.")
+        }
+        func remove(_ name: String) async throws(NacreError) { throw NacreError("secrets.locked", "Locked.") }
+        func unlock() async -> Bool { false }
+    }
+
+    private func call(_ keeper: AccountKeeper, _ method: String, _ id: String? = nil) async throws -> JSONValue {
+        let options: JSONValue = id.map { ["id": .string($0)] } ?? [:]
+        let context = BridgeCallContext(pageLoad: 1) { _ in }
+        return try await AccountsPlugin(keeper: keeper).call(method, options: options, call: context)
+    }
+
+    private func code(_ work: () async throws -> some Any) async -> String? {
+        do {
+            _ = try await work()
+            return nil
+        } catch { return (error as? NacreError)?.code.rawValue }
+    }
+
+    @Test("Whoever goes over to another account finds the app started anew with it; a second wish meanwhile is refused")
+    func choose() async throws {
+        let place = try Place()
+        let keeper = await place.keeper()
+        #expect(try await call(keeper, "switch", "first") == ["outcome": "current"])
+        #expect(try await call(keeper, "switch", Place.bob) == ["outcome": "switching"])
+        try await until { place.restarts.withLock { $0 } == 1 }
+        #expect(place.rested.withLock { $0 } == 1 && place.kept.current == Place.bob)
+        #expect(await code { try await call(keeper, "switch", Place.cleo) } == "accounts.busy")
+        #expect(place.kept.current == Place.bob)
+    }
+
+    @Test("A call without an account of the app changes nothing", arguments: ["switch", "remove"])
+    func unknown(_ method: String) async throws {
+        let place = try Place()
+        let keeper = await place.keeper()
+        for id in [nil, "", "..", String(repeating: "d", count: 32)] {
+            #expect(await code { try await call(keeper, method, id) } == "accounts.unknown")
+        }
+        #expect(place.restarts.withLock { $0 } == 0 && place.kept.accounts.count == 3)
+    }
+
+    @Test("A new account is empty; where people choose the server, it is asked for, and the one at hand is proposed")
+    func add() async throws {
+        for choosesServer in [false, true] {
+            let place = try Place()
+            let keeper = await place.keeper(choosesServer: choosesServer)
+            #expect(try await call(keeper, "add") == ["outcome": "adding"])
+            let book = place.kept
+            #expect(book.accounts.count == 4 && book.shown.name == nil && book.current.utf8.count == 32)
+            let choice = ServerChoice(folder: place.folders.root(of: book.current), isDevelopment: false)
+            #expect(choice.isAsking && choice.origin?.description == (choosesServer ? "https://a.example" : nil))
+        }
+    }
+
+    @Test("A disk that takes no write is said, and the account stays")
+    func notKept() async throws {
+        let place = try Place()
+        let keeper = await place.keeper()
+        try FileManager.default.createDirectory(
+            atPath: place.folders.root + "/accounts.json.new", withIntermediateDirectories: false)
+        #expect(await code { try await call(keeper, "switch", Place.bob) } == "accounts.not_kept")
+        #expect(place.restarts.withLock { $0 } == 0 && keeper.book.current == "first")
+    }
+
+    @Test("The list tells who is signed in, and keeps the name of whoever has left")
+    func note() async throws {
+        let place = try Place()
+        let keeper = await place.keeper()
+        let profile = UserProfile(id: "1", email: "ada@example.org", fullName: "Ada L.", language: nil)
+        let told = Mutex(0)
+        let changes = await keeper.changes()
+        let listening = Task { for await _ in changes { told.withLock { $0 += 1 } } }
+        await keeper.note(
+            SessionSnapshot(state: .signedIn, profile: profile, keptIn: .memory), server: "https://a.example")
+        for state in [SessionSnapshot.State.locked, .unknown, .signingIn] {
+            await keeper.note(SessionSnapshot(state: state, keptIn: .memory), server: nil)
+        }
+        #expect(place.kept.shown.isSignedIn && place.kept.shown.name == "Ada L.")
+        await keeper.note(SessionSnapshot(state: .signedOut, keptIn: .memory), server: nil)
+        #expect(!place.kept.shown.isSignedIn && place.kept.shown.email == "ada@example.org")
+        try await until { told.withLock { $0 } == 2 }
+        listening.cancel()
+        // What the session says while the app is on its way is not the next account's.
+        _ = try await keeper.choose(Place.bob)
+        await keeper.note(SessionSnapshot(state: .signedIn, profile: profile, keptIn: .memory), server: nil)
+        #expect(place.kept.shown.name == "Bob")
+    }
+
+    @Test("SE-5: an account that is removed is signed out, and its secrets and folders go; the others stay")
+    func remove() async throws {
+        let place = try Place()
+        try await place.keepSession(Place.bob)
+        try await place.keepSession(Place.cleo)
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(Place.bob) })
+        #expect(place.requests.withLock { $0 } == ["https://a.example/api/v1.0/mobile/auth/logout/ sessionid=s-bbbb"])
+        #expect(try await place.store(Place.bob).read("session") == nil)
+        #expect(try await place.store(Place.cleo).read("session") != nil)
+        #expect(
+            !place.scratch.holds("data/accounts/\(Place.bob)") && !place.scratch.holds("cache/accounts/\(Place.bob)"))
+        #expect(place.scratch.holds("data/accounts/\(Place.cleo)/web/x") && place.scratch.holds("data/state/x"))
+        #expect(place.kept.removals.isEmpty && place.kept.accounts.count == 2 && place.restarts.withLock { $0 } == 0)
+    }
+
+    @Test("The account that is shown goes when another has taken its place, also after a kill")
+    func removeCurrent() async throws {
+        let place = try Place()
+        let keeper = await place.keeper()
+        #expect(try await call(keeper, "remove", "first") == ["outcome": "removing"])
+        try await until { place.restarts.withLock { $0 } == 1 }
+        #expect(place.kept.current == Place.bob && place.kept.removals.map(\.id) == ["first"])
+        #expect(place.scratch.holds("data/state/x"))
+        let next = await place.keeper()
+        _ = try await place.removing {
+            await next.sweep()
+            return true
+        }
+        #expect(!place.scratch.holds("data/state") && place.scratch.holds("data/accounts/\(Place.bob)/state/x"))
+        #expect(place.kept.removals.isEmpty)
+    }
+
+    @Test("With a locked keyring the data goes at once, and the secrets when it is unlocked")
+    func lockedRemoval() async throws {
+        let place = try Place()
+        try await place.keepSession(Place.bob)
+        place.isLocked.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(Place.bob) } == false)
+        #expect(!place.scratch.holds("data/accounts/\(Place.bob)"))
+        #expect(place.kept.removals.map(\.id) == [Place.bob] && place.kept.accounts.count == 2)
+        place.isLocked.withLock { $0 = false }
+        _ = try await place.removing {
+            await keeper.sweep()
+            return true
+        }
+        #expect(try await place.store(Place.bob).read("session") == nil && place.kept.removals.isEmpty)
+        #expect(place.requests.withLock { $0.count } == 1)
+    }
+
+    @Test("A removed account's keyring that does not answer is waited for, and nothing goes meanwhile")
+    func absentKeyring() async throws {
+        let place = try Place()
+        try place.scratch.write("data/accounts/\(Place.bob)/state/secrets-kind", "secret-service")
+        let keeper = await place.keeper()
+        // What answers is a keyring of another kind.
+        #expect(try await place.removing { try await keeper.remove(Place.bob) } == false)
+        #expect(place.scratch.holds("data/accounts/\(Place.bob)/state/x") && place.kept.removals.count == 1)
+    }
+
+    // MARK: Links
+
+    /// Writes an attempt down as Bob's app does.
+    private func attempt(_ place: Place, _ phase: AttemptPhase, flow: String = "f-bob") async throws {
+        let store = try await SQLiteAttemptStore(
+            SQLiteStore(path: place.folders.root(of: Place.bob) + "/state/sign-in.sqlite"), now: place.time.now)
+        try await store.save(AttemptRecord(id: "1", phase: phase, flow: flow, startedAt: place.time.now, sealed: []))
+    }
+
+    private func take(_ keeper: AccountKeeper, _ url: String) async throws -> Bool {
+        await keeper.take(IncomingLink(id: "l", url: url), try DeepLink(parsing: url, schemes: ["nacretest"]))
+    }
+
+    @Test("HO-8: a link with another account's flow leads there; one that is nobody's, or bare, leads nowhere")
+    func links() async throws {
+        let place = try Place()
+        try await attempt(place, .borrowed)
+        let keeper = await place.keeper()
+        for url in ["nacretest://auth?token=t", "nacretest://auth?token=t&flow=f-eve", "nacretest://auth?error=x"] {
+            #expect(try await take(keeper, url) == false)
+        }
+        #expect(place.kept.current == "first")
+        #expect(try await take(keeper, "nacretest://auth?token=t&flow=f-bob"))
+        try await until { place.restarts.withLock { $0 } == 1 }
+        #expect(place.kept.current == Place.bob)
+        let journal = try await LinkJournal(
+            SQLiteStore(path: place.folders.root(of: Place.bob) + "/state/links.sqlite"), now: place.time.now)
+        #expect(try await journal.waiting().map(\.url) == ["nacretest://auth?token=t&flow=f-bob"])
+    }
+
+    @Test("A refusal that ends another account's sign-in is noted there, and nobody is led away")
+    func refusal() async throws {
+        let place = try Place()
+        try await attempt(place, .waiting)
+        let keeper = await place.keeper()
+        #expect(try await take(keeper, "nacretest://auth?error=access_denied&flow=f-bob"))
+        #expect(place.kept.current == "first" && place.restarts.withLock { $0 } == 0)
+        #expect(try await take(keeper, "nacretest://auth?error=access_denied&flow=f-bob") == false)
+    }
+
+    @Test("A sign-in whose key is locked up is not lost: its account comes up and shows that it waits")
+    func lockedLink() async throws {
+        let place = try Place()
+        try await attempt(place, .waiting)
+        place.isLocked.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await take(keeper, "nacretest://auth?token=t&flow=f-bob"))
+        #expect(place.kept.current == Place.bob)
+    }
+}
