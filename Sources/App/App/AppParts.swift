@@ -90,6 +90,7 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        holds.takeUp(try await attempts.attempts())  // guard: hold-at-start
         let updates = try await AppUpdates.make(configuration, folder, folders, platform, window, holds, relay)
         let report: @Sendable () async -> String = {
             let versions = configuration.versionReport(

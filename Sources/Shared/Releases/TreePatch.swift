@@ -103,12 +103,11 @@ public enum TreePatch {
         defer { ZSTD_freeDCtx(context) }
         // Memory for a window is asked for before the first byte comes out, so a window of no use is refused.
         let window = Int32(window(base.count + size))
-        // guard: patch-window
-        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0 else {
-            throw damaged
-        }
         try withBytes(base, patch) { (old, packed) throws(NacreError) in
-            guard ZSTD_isError(ZSTD_DCtx_refPrefix(context, old.baseAddress, old.count)) == 0 else { throw damaged }
+            // guard: patch-window
+            guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, window)) == 0,
+                ZSTD_isError(ZSTD_DCtx_refPrefix(context, old.baseAddress, old.count)) == 0
+            else { throw damaged }
             try decompress(packed, context, size, damaged, take)
         }
     }

@@ -28,8 +28,8 @@ package actor AppUpdates: UpdateHost {
     private var toldLoad: UInt64 = 0
     private var telling: Task<Void, Never>?
     private var hasConfirmed = false
-    /// What this page holds, by the updater's ids.
-    private var holds: Set<String> = []
+    /// What pages hold, by the updater's ids, and the page load of each.
+    private var holds: [String: UInt64] = [:]
     private var useScripts: (@Sendable () async -> Void)?
 
     init(builtIn: any BundleSource, version: String, window: UpdateWindow, events: any BridgeEvents, log: Log) {
@@ -95,10 +95,9 @@ package actor AppUpdates: UpdateHost {
 
     /// A new document of the app's is there.
     func pageLoadStarted(_ load: UInt64) async {
-        let old = holds
-        holds = []
-        // Whoever held is gone with its document.
-        for hold in old { await updater?.release(hold) }  // guard: updates-hold-of-page
+        // Whoever held is gone with its document; a call of the new one may have been here before this.
+        let old = holds.filter { $0.value < load }.map(\.key)
+        for hold in old { await release(hold) }  // guard: updates-hold-of-page
         await tell(load)
     }
 
@@ -145,16 +144,16 @@ package actor AppUpdates: UpdateHost {
 
     func reload() async { await window.reload() }
 
-    func hold(for duration: Duration, reason: String) async -> String {
+    func hold(for duration: Duration, reason: String, load: UInt64) async -> String {
         guard let updater else { return "" }
         let id = await updater.hold(for: duration, reason: reason)
-        holds.insert(id)
+        holds[id] = load
         return id
     }
 
-    /// Ends a hold of this page's.
+    /// Ends a hold of a page's.
     func release(_ id: String) async {
-        guard holds.remove(id) != nil else { return }
+        guard holds.removeValue(forKey: id) != nil else { return }
         await updater?.release(id)
     }
 

@@ -54,7 +54,7 @@ struct UpdaterPlugin: BridgePlugin {
         case "getFailedUpdate":
             guard let failed = await updates.status.failed else { return .null }
             return ["bundle": Self.info(failed, failed, "error")]
-        case "setMultiDelay": try await delay(options)
+        case "setMultiDelay": try await delay(options, call.pageLoad)
         default: await delays.end(updates)
         }
         return .null
@@ -116,7 +116,7 @@ struct UpdaterPlugin: BridgePlugin {
 
     /// Conditions of Capacitor's that hold an update back do so for as long as a page may hold: there is no "background"
     /// on a desktop, and an end of the app shows the update in any case.
-    private func delay(_ options: JSONValue) async throws {
+    private func delay(_ options: JSONValue, _ load: UInt64) async throws {
         guard let conditions = options["delayConditions"]?.array else {
             throw Self.invalid("setMultiDelay needs {delayConditions: [{kind, value}]}.")
         }
@@ -126,7 +126,7 @@ struct UpdaterPlugin: BridgePlugin {
             return kind
         }
         await delays.end(updates)
-        if kinds.contains(where: { $0 != "background" }) { await delays.begin(updates) }
+        if kinds.contains(where: { $0 != "background" }) { await delays.begin(updates, load) }
     }
 
     // MARK: Shapes
@@ -188,8 +188,8 @@ struct UpdaterPlugin: BridgePlugin {
 private actor PageDelays {
     private var holds: [String] = []
 
-    func begin(_ updates: AppUpdates) async {
-        holds.append(await updates.hold(for: .seconds(600), reason: "setMultiDelay"))
+    func begin(_ updates: AppUpdates, _ load: UInt64) async {
+        holds.append(await updates.hold(for: .seconds(600), reason: "setMultiDelay", load: load))
     }
 
     func end(_ updates: AppUpdates) async {

@@ -20,7 +20,7 @@ struct UpdatesPlugin: BridgePlugin {
         switch method {
         case "check": return await updates.check().json
         case "apply": try await updates.apply()
-        case "hold": return ["id": .string(try await hold(options))]
+        case "hold": return ["id": .string(try await hold(options, call.pageLoad))]
         case "release":
             guard let id = options["id"]?.string else { throw Self.invalid("release needs the id that hold gave.") }
             await updates.release(id)
@@ -30,11 +30,12 @@ struct UpdatesPlugin: BridgePlugin {
         return .null
     }
 
-    private func hold(_ options: JSONValue) async throws -> String {
+    private func hold(_ options: JSONValue, _ load: UInt64) async throws -> String {
         let seconds = options["seconds"].map { $0.real } ?? Self.longestHold
         guard let seconds, seconds > 0 else { throw Self.invalid("hold takes a number of seconds, 600 at most.") }
         let reason = options["reason"]?.string ?? "the page"
-        return await updates.hold(for: .seconds(min(seconds, Self.longestHold)), reason: String(reason.prefix(80)))
+        let duration = Duration.seconds(min(seconds, Self.longestHold))
+        return await updates.hold(for: duration, reason: String(reason.prefix(80)), load: load)
     }
 
     func currentValue(of event: String) async -> JSONValue? {

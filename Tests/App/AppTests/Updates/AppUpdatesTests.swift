@@ -1,8 +1,11 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
 import NacreBridge
 import NacreCore
 import NacreHTTP
+import NacreSQLite
+import NacreSignIn
 import NacreTesting
 import NacreUpdates
 import Testing
@@ -25,6 +28,26 @@ struct AppUpdatesTests {
         #expect(made == nil)
         let parts = try await AppParts.make(plain, folders, platform, window)
         #expect(!parts.everyPlugin.contains { ["CapacitorUpdater", "NacreUpdates"].contains($0.name) })
+    }
+
+    @Test("HO-10: a start in the middle of a sign-in holds for it, and one that is over holds nothing")
+    func holdsAtStart() async throws {
+        let home = FileManager.default.temporaryDirectory.path + "/nacre-holds-" + SystemRandom().identifier()
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        let folders = try AppFolders(id: "org.example.a", environment: ["HOME": home])
+        let text = #"{"app":{"id":"org.example.a","name":"A","version":"1.0.0"},"api":{"origin":"https://a.example"}}"#
+        let plain = try AppConfiguration(parsing: text, environment: [:], isDevelopment: false)
+        let platform = AppPlatform.double
+        let window = AppWindow.double(updates: nil)
+        let now = platform.time.now
+        for (age, isHeld) in [(Duration.seconds(16 * 60), false), (.seconds(60), true)] {
+            let store = try await SQLiteAttemptStore(
+                SQLiteStore(path: folders.state + "/sign-in.sqlite"), now: now)
+            try await store.save(
+                AttemptRecord(id: "\(age)", phase: .waiting, flow: "f", startedAt: now - age, sealed: [1]))
+            let parts = try await AppParts.make(plain, folders, platform, window)
+            #expect(parts.holds.isHeld == isHeld)
+        }
     }
 
     @Test("UP-7: what the updater has chosen is served from the start")
@@ -100,7 +123,11 @@ struct AppUpdatesTests {
         await bench.updates.pageLoadStarted(1)
         let id = try await bench.call("NacreUpdates", "hold", ["reason": "writing", "seconds": 30])["id"]?.string
         #expect(bench.updater.held == [try #require(id): .seconds(30)])
+        // A call of the new page may come before the word of its start.
+        let next = try await bench.call("NacreUpdates", "hold", ["seconds": 20], load: 2)["id"]?.string
         await bench.updates.pageLoadStarted(2)
+        #expect(bench.updater.held == [try #require(next): .seconds(20)])
+        await bench.updates.pageLoadStarted(3)
         #expect(bench.updater.held.isEmpty)
     }
 
