@@ -46,11 +46,15 @@ def marks(app):
 
 def entry_of_menu(app, number, picture):
     """The right button's menu: WebKit's own entry, then ours."""
+    app.wait_for("document.querySelectorAll('.row-link').length > 0", 20, "the page behind the menu")
+    app.picture(picture + "-before")  # once the page has drawn
     window = app._window()
     app.desktop.xdotool("windowraise", window, "mousemove", "--window", window, 860, 620, "click", "3")
-    until(lambda: False, 1)
+    menu = app.dialog(15)
+    until(lambda: False, 0.5)
     app.desktop.picture(picture)
     app.desktop.xdotool("key", *["Down"] * number, "sleep", "0.3", "key", "Return")
+    until(lambda: menu not in app.desktop.xdotool("search", "--onlyvisible", "--pid", app.process.pid).split(), 10)
 
 
 def email(app):

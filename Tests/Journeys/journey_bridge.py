@@ -40,6 +40,10 @@ def journey(report):
 def story(report, desktop, server, notes):
     app = App(desktop, types.SimpleNamespace(origin=server.origin))
     app.use_page("kit")
+    # Any key: nothing is offered here.
+    settings = json.loads((app.folder / "nacre.json").read_text())
+    settings["updates"] = {"rootKeys": ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="]}
+    (app.folder / "nacre.json").write_text(json.dumps(settings))
     app.start()
     app.wait_for("!!window.runKit", 10)
     report.see("platform, native, server URL as a custom platform has them",

@@ -47,6 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 ("Set-Cookie", "hidden=2; Path=/; HttpOnly")])
         elif path == "/cookie":
             self.say(self.headers.get("Cookie") or "", "text/plain")
+        elif path == "/api/v1.0/config/":
+            self.say('{"ENVIRONMENT": "development"}', "application/json")
         elif path == "/slow":
             time.sleep(5)
             self.say("late", "text/plain")

@@ -46,6 +46,8 @@ def world(report, schemes=("stmessages",), provider=None, environment=None, **op
     with Desktop(report, **options) as desktop:
         if callable(provider):
             provider = provider(desktop)
+        if callable(environment):
+            environment = environment(desktop)
         servers = Servers(desktop, schemes=schemes, provider=provider, environment=environment)
         if provider:
             provider.start(servers.origin)

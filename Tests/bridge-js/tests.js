@@ -65,6 +65,32 @@ const tests = {
     await soon();
     equal([seen, nacre.accounts.list.length, nacre.accounts.current.name], [[1], 1, "Ada"]);
   },
+  "UP-6: nacre.updates says the state, and asks, holds, applies and confirms": async () => {
+    equal(nacre.updates.state.running, "0.1.0");
+    equal([Object.isFrozen(nacre.updates.state), Object.isFrozen(nacre)], [true, true]);
+    native.answer = () => ({ success: true, data: { id: "h1", outcome: "current" } });
+    equal((await nacre.updates.check()).outcome, "current");
+    equal(await nacre.updates.hold({ reason: "writing", seconds: 30 }), "h1");
+    await nacre.updates.release("h1");
+    await nacre.updates.apply();
+    await nacre.updates.confirm();
+    await nacre.updates.report();
+    equal(native.calls("NacreUpdates").map(({ message }) => [message.methodName, message.options]).slice(-6),
+      [["check", {}], ["hold", { reason: "writing", seconds: 30 }], ["release", { id: "h1" }], ["apply", {}],
+        ["confirm", {}], ["report", {}]]);
+  },
+  "UP-6: a staged release is a change of nacre.updates, once": async () => {
+    let seen = [];
+    nacre.updates.addEventListener("change", ({ detail }) => seen.push(detail.staged));
+    const listener = native.calls("NacreUpdates").find(({ message }) => message.methodName === "addListener").message;
+    const say = (data) => native.event({ callbackId: listener.callbackId, pluginId: "NacreUpdates", methodName: "addListener", save: true, success: true, data });
+    const staged = { ...nacre.updates.state, phase: "staged", staged: "0.2.0" };
+    say(staged);
+    say(staged);
+    await soon();
+    equal(seen, ["0.2.0"]);
+    equal(nacre.updates.state.staged, "0.2.0");
+  },
   "NB-10: a message carries the origin and frame the page cannot write": async () => {
     await C.nativePromise("App", "getInfo", { origin: "https://evil.example", top: false });
     const { envelope } = native.calls("App").at(-1);

@@ -3,6 +3,8 @@
 public import NacreCore
 public import NacreHTTP
 import NacrePorts
+import NacreReleases
+package import NacreUpdates
 
 /// `nacre.json`, with the environment's names laid over it (SH-11). Unknown keys are errors that name the nearest known
 /// one; a value that looks like a secret is an error, for the file ships inside the app.
@@ -58,6 +60,8 @@ public struct AppConfiguration: Sendable {
     /// `signIn.clearWebData`: whether the page's web storage is cleared at sign-out, for bundles that keep something of the
     /// person there (SE-1). Default false.
     public var clearsWebData: Bool
+    /// `updates`: updates over the air; nil where the build names no key.
+    package var updates: UpdateConfiguration?
 
     /// `accounts`: whether a person may use the app with several accounts, each with a session and data of its own. Default
     /// false.
@@ -177,10 +181,19 @@ extension AppConfiguration {
         clearsWebData = try signIn.bool("clearWebData") ?? false
         try signIn.finish()
         hasAccounts = try top.bool("accounts") ?? false
-        // Read by the parts of the toolkit that own them.
-        _ = top.value("updates")
+        updates = try UpdateConfiguration.read(&top, file, names)
+        // Read by the part of the toolkit that owns it.
         _ = top.value("push")
         try top.finish()
+        if updates != nil {
+            do throws(NacreError) {
+                _ = try NativeVersion(version)
+            } catch {
+                throw NacreError(
+                    "configuration.value",
+                    "\(file): \"app.version\" must be numbers such as 1.2.0, for updates name the versions they fit.")
+            }
+        }
         try refuseCleartext(file)
     }
 
@@ -248,11 +261,15 @@ extension AppConfiguration {
     }
 
     /// `nacre.version` (UP-11), such as `app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux`.
-    package func versionReport(platform: String) -> JSONValue {
-        [
+    ///
+    /// - Parameter running: what is served now; the bundle inside the app where it is nil.
+    package func versionReport(platform: String, running: BootedBundle? = nil) -> JSONValue {
+        let web = running?.version ?? bundleVersion
+        let stamp = running?.stamp ?? stamp
+        return [
             "native": ["version": .string(version), "build": .string(build)],
-            "web": ["version": .string(bundleVersion), "stamp": .string(stamp)], "platform": .string(platform),
-            "report": .string("app \(version) (\(build)) · web \(bundleVersion) (\(stamp)) · \(platform)"),
+            "web": ["version": .string(web), "stamp": .string(stamp)], "platform": .string(platform),
+            "report": .string("app \(version) (\(build)) · web \(web) (\(stamp)) · \(platform)"),
         ]
     }
 }

@@ -14,6 +14,8 @@ package struct AppFolders: Sendable {
     package let files: String
     /// The person's own folder; empty where the environment names none.
     package let home: String
+    /// The updater's: one for the app, whichever account or server is in use.
+    package let updates: String
     /// The window's size.
     package var windowState: String { state + "/window" }
 
@@ -33,6 +35,7 @@ package struct AppFolders: Sendable {
         }
         home = environment["HOME"] ?? ""
         let data = root + place.path
+        updates = root + "/updates"
         state = data + "/state"
         web = data + "/web"
         files = data + "/files"

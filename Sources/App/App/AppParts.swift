@@ -23,6 +23,8 @@ struct AppParts: Sendable {
     let server: ServerPlugin?
     /// Present where a person may have several accounts.
     let accounts: AccountKeeper?
+    /// Present where the app has updates over the air (UP-13).
+    let updates: AppUpdates?
     let surface: PageSurface
     let files: FileRoots
     /// Where the page's script hands its requests over; nil where the web view's own network brings them.
@@ -36,7 +38,7 @@ struct AppParts: Sendable {
 
     static func make(
         _ configuration: AppConfiguration, _ folders: AppFolders, _ platform: AppPlatform, _ window: AppWindow,
-        _ seat: ServerSeat? = nil, _ accountSeat: AccountSeat? = nil
+        _ seat: ServerSeat? = nil, _ accountSeat: AccountSeat? = nil, folder: String = "."
     ) async throws -> AppParts {
         let now = platform.time.now
         let note = folders.state + "/secrets-kind"
@@ -88,12 +90,16 @@ struct AppParts: Sendable {
             SQLiteStore(path: folders.state + "/preferences.sqlite", options: SQLiteOptions(durability: .normal)),
             now: now)
         let actions = SessionActions(session: session, signIn: signIn, window: window.actions)
+        holds.takeUp(try await attempts.attempts())  // guard: hold-at-start
+        let updates = try await AppUpdates.make(configuration, folder, folders, platform, window, holds, relay)
         let report: @Sendable () async -> String = {
-            ProblemReport(
-                app: configuration.name, id: configuration.id,
-                versions: configuration.versionReport(platform: platform.device.platform)["report"]?.string ?? "",
+            let versions = configuration.versionReport(
+                platform: platform.device.platform, running: await updates?.running)
+            return ProblemReport(
+                app: configuration.name, id: configuration.id, versions: versions["report"]?.string ?? "",
                 device: platform.device, session: await session.snapshot, people: await session.people,
-                faults: platform.tail?.faults ?? [], lines: platform.tail?.lines ?? [], home: folders.home
+                faults: platform.tail?.faults ?? [], lines: platform.tail?.lines ?? [],
+                updates: await updates?.report(), home: folders.home
             ).text
         }
         let plugins = StandardPlugins(
@@ -122,15 +128,16 @@ struct AppParts: Sendable {
                     seat: seat) : nil
         }
         let everyPlugin: [any BridgePlugin] =
-            plugins.all + (server.map { [$0] } ?? []) + (accounts.map { [AccountsPlugin(keeper: $0)] } ?? [])
-            + (pageFetch.map { [$0] } ?? [])
+            plugins.all + (updates?.plugins(native: configuration.version) ?? []) + (server.map { [$0] } ?? [])
+            + (accounts.map { [AccountsPlugin(keeper: $0)] } ?? []) + (pageFetch.map { [$0] } ?? [])
         let bridge = Bridge(
             gate: BridgeGate(origin: configuration.origin.description), platform: platform.device.platform,
             plugins: everyPlugin, log: platform.log.labelled("bridge"), shows: window.shows, deliver: window.deliver)
         relay.connect(bridge)
         return AppParts(
             session: session, signIn: signIn, links: links, holds: holds, bridge: bridge, plugins: plugins,
-            server: server, accounts: accounts, surface: surface, files: files, pageFetch: pageFetch, api: api,
+            server: server, accounts: accounts, updates: updates, surface: surface, files: files,
+            pageFetch: pageFetch, api: api,
             everyPlugin: everyPlugin,
             report: report)
     }

@@ -29,6 +29,8 @@ package struct AppPlatform: Sendable {
     package var capabilities: [String]
     package var time: any TimeSource
     package var random: any RandomSource
+    /// Starts the updater of an app that has one (UP-13); nil where the system has another way to its updates.
+    package var updater: UpdaterStart?
     package var log: Log
     /// What the log has said last, for a problem report.
     package var tail: LogTail?
@@ -37,7 +39,7 @@ package struct AppPlatform: Sendable {
         secrets: [any SecretStore], browser: any SystemBrowser, transport: any HTTPTransport, device: DeviceFacts,
         network: any NetworkMonitor, clipboard: any Clipboard, share: any ShareTarget, profile: DeviceProfile? = nil,
         pageChannel: PageChannelKind = .proxy,
-        proxy: @escaping ProxyResolver = { _ in .direct }, capabilities: [String] = [],
+        proxy: @escaping ProxyResolver = { _ in .direct }, capabilities: [String] = [], updater: UpdaterStart? = nil,
         time: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom(), log: Log
     ) {
         self.secrets = secrets
@@ -51,6 +53,7 @@ package struct AppPlatform: Sendable {
         self.pageChannel = pageChannel
         self.proxy = proxy
         self.capabilities = capabilities
+        self.updater = updater
         self.time = time
         self.random = random
         self.log = log
@@ -76,15 +79,19 @@ package struct AppWindow: Sendable {
     package let box: any PageBox
     /// Clears what the page has stored: databases, local storage, caches, service workers.
     package let clearWebData: @Sendable () async -> Void
+    /// What updates ask of it; without it there are none.
+    package let updates: UpdateWindow?
 
     package init(
         deliver: @escaping @Sendable (_ text: String, _ pageLoad: UInt64) async -> Bool, shows: Bridge.Shows? = nil,
-        actions: WindowActions, box: any PageBox = FixedPageBox(), clearWebData: @escaping @Sendable () async -> Void
+        actions: WindowActions, box: any PageBox = FixedPageBox(), updates: UpdateWindow? = nil,
+        clearWebData: @escaping @Sendable () async -> Void
     ) {
         self.deliver = deliver
         self.shows = shows
         self.actions = actions
         self.box = box
         self.clearWebData = clearWebData
+        self.updates = updates
     }
 }

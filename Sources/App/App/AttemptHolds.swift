@@ -2,6 +2,7 @@
 
 package import NacreCore
 import NacrePorts
+package import NacreSignIn
 import Synchronization
 
 /// Whether a staged update must wait (HO-10): a hold ends with its attempt or after 15 minutes, whichever is first.
@@ -17,6 +18,15 @@ package final class AttemptHolds: UpdateHold {
         held.withLock { held in
             // A hold taken up again by another process or page keeps its first end.
             if held[attempt] == nil { held[attempt] = end }
+        }
+    }
+
+    /// Holds again for what an earlier process has begun and not ended: a start in the middle of a sign-in exchanges nothing.
+    package func takeUp(_ records: [AttemptRecord]) {
+        for record in records {
+            let end = record.startedAt + Self.longest
+            guard end > time.now else { continue }
+            held.withLock { held in if held[record.id] == nil { held[record.id] = end } }
         }
     }
 

@@ -11,6 +11,7 @@ import NacrePorts
 import NacreSQLite
 import NacreSecrets
 package import NacreSignIn
+import NacreUpdates
 import Synchronization
 
 /// The app half, put together: everything behind one window and its page.
@@ -39,6 +40,7 @@ package final class NacreApplication: Sendable {
     private let server: ServerPlugin?
     /// The accounts, where a person may have several.
     package let accounts: AccountKeeper?
+    private let updates: AppUpdates?
     private let surface: PageSurface
     /// The text of a problem report: for a person to read, to keep and to send.
     package let problemReport: @Sendable () async -> String
@@ -56,7 +58,9 @@ package final class NacreApplication: Sendable {
         configuration: AppConfiguration, folder: String, folders: AppFolders, platform: AppPlatform, window: AppWindow,
         seat: ServerSeat? = nil, accounts: AccountSeat? = nil
     ) async throws -> NacreApplication {
-        let parts = try await AppParts.make(configuration, folders, platform, window, seat, accounts)
+        let parts = try await AppParts.make(configuration, folders, platform, window, seat, accounts, folder: folder)
+        let bundle: any BundleSource =
+            if let updates = parts.updates { updates.bundle } else { try Self.bundle(of: configuration, in: folder) }
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(
                 page: configuration.origin, api: configuration.needsServer ? nil : configuration.api,
@@ -64,7 +68,7 @@ package final class NacreApplication: Sendable {
                 serviceWorkers: configuration.serviceWorker,
                 devServer: configuration.needsServer ? nil : configuration.devServer,
                 files: parts.files.folders, allowsCleartext: configuration.isDevelopment),
-            bundle: try Self.bundle(of: configuration, in: folder), authority: parts.session,
+            bundle: bundle, authority: parts.session,
             transport: platform.transport,
             patch: parts.pageFetch.map { _ in Self.patch(configuration).text }, proxy: platform.proxy,
             trust: platform.trust, time: platform.time, random: platform.random, log: platform.log.labelled("page"))
@@ -116,6 +120,7 @@ package final class NacreApplication: Sendable {
         everyPlugin = parts.everyPlugin
         server = parts.server
         accounts = parts.accounts
+        updates = parts.updates
         surface = parts.surface
         problemReport = parts.report
     }
@@ -148,6 +153,7 @@ package final class NacreApplication: Sendable {
     package func onScripts(_ use: @escaping @Sendable (BridgeScriptPair) async -> Void) async {
         let changes = await session.changes()
         let turns = await surface.changes()
+        await updates?.onScripts { [self] in await use(scripts()) }
         Task { [self] in
             for await _ in changes { await use(scripts()) }
         }
@@ -162,10 +168,10 @@ package final class NacreApplication: Sendable {
 
     /// The scripts for a document that starts now.
     package func scripts() async -> BridgeScriptPair {
-        scripts(for: await session.snapshot, surface: await surface.value)
-    }
-
-    private func scripts(for snapshot: SessionSnapshot, surface: JSONValue) -> BridgeScriptPair {
+        let snapshot = await session.snapshot
+        let surface = await surface.value
+        let running = await updates?.running
+        let updates = await updates?.status.json ?? .null
         let page = BridgePageConfiguration(
             platform: platform.device.platform, origin: configuration.origin.description,
             apiOrigin: configuration.needsServer ? "" : configuration.visibleAPI.description,
@@ -174,10 +180,10 @@ package final class NacreApplication: Sendable {
                 "share",
                 "clipboard",
             ] + (server == nil ? [] : ["chooseServer"]) + (accounts == nil ? [] : ["accounts"])
-                + platform.capabilities,
-            version: configuration.versionReport(platform: platform.device.platform), session: snapshot.json,
-            surface: surface, server: server?.facts ?? .null,
-            accounts: accounts?.book.json ?? .null, touch: platform.profile?.touch,
+                + (updates.isNull ? [] : ["updates"]) + platform.capabilities,
+            version: configuration.versionReport(platform: platform.device.platform, running: running),
+            session: snapshot.json, surface: surface, server: server?.facts ?? .null,
+            accounts: accounts?.book.json ?? .null, updates: updates, touch: platform.profile?.touch,
             debug: configuration.isDevelopment)
         let scripts = BridgeScripts(
             page, plugins: everyPlugin, handler: Self.bridgeHandler, receiver: Self.eventReceiver)
@@ -216,6 +222,7 @@ extension NacreApplication {
 
     package func pageLoadStarted(_ pageLoad: UInt64) async {
         await bridge.pageLoadStarted(pageLoad)
+        await updates?.pageLoadStarted(pageLoad)
         await links.pageStarted()
     }
 
@@ -230,7 +237,16 @@ extension NacreApplication {
     }
 
     /// The page's process has died; the window shows a page that says so.
-    package func pageCrashed(_ reason: String) { platform.log.error("page.crashed", ["reason": .string(reason)]) }
+    package func pageCrashed(_ reason: String) async {
+        platform.log.error("page.crashed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
+
+    /// The page cannot be loaded; the window shows a page that says so.
+    package func pageFailed(_ reason: String) async {
+        platform.log.error("page.failed", ["reason": .string(reason)])
+        await updates?.pageCrashed()
+    }
 
     /// The page wants out of `app.origin`.
     package func openExternally(_ url: String) async {
@@ -263,6 +279,7 @@ extension NacreApplication {
     package func becomes(active: Bool) async {
         await plugins.app.becomes(active: active)
         guard active else { return }
+        await updates?.becomesActive()
         await session.recheckLock()
         await signIn.resumeAfterUnlock()
         await accounts?.sweep()
@@ -272,6 +289,7 @@ extension NacreApplication {
 
     /// Writes down what is only in memory, then closes every connection.
     package func stop() async {
+        await updates?.closing()
         await session.flush()
         await channel.stop()
     }

@@ -3,7 +3,8 @@
 extension NacreApplication {
     /// The plugins that a page finds (NB-9), for whoever has to know before an app runs. Nacre's own has no place here.
     package static let pluginNames: Set<String> = [
-        "App", "Browser", "CapacitorCookies", "CapacitorHttp", "Clipboard", "Device", "Filesystem", "Haptics",
+        "App", "Browser", "CapacitorCookies", "CapacitorHttp", "CapacitorUpdater", "Clipboard", "Device", "Filesystem",
+        "Haptics",
         "Keyboard", "Network", "Preferences", "PushNotifications", "Share", "StatusBar",
         "SystemBars", "WebAuthSession",
     ]

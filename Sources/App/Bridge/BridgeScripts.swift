@@ -22,6 +22,8 @@ package struct BridgePageConfiguration: Sendable {
     package var server: JSONValue
     /// What `nacre.accounts` says, in apps that a person may use with several; null in others.
     package var accounts: JSONValue
+    /// What `nacre.updates` says now; null in apps without updates over the air.
+    package var updates: JSONValue
     /// Whether the screen is one to touch; nil asks the web engine.
     package var touch: Bool?
     package var debug: Bool
@@ -29,7 +31,7 @@ package struct BridgePageConfiguration: Sendable {
     package init(
         platform: String, origin: String, apiOrigin: String, capabilities: [String], version: JSONValue,
         session: JSONValue, surface: JSONValue = .null, server: JSONValue = .null,
-        accounts: JSONValue = .null, touch: Bool? = nil, debug: Bool
+        accounts: JSONValue = .null, updates: JSONValue = .null, touch: Bool? = nil, debug: Bool
     ) {
         self.platform = platform
         self.origin = origin
@@ -40,6 +42,7 @@ package struct BridgePageConfiguration: Sendable {
         self.surface = surface
         self.server = server
         self.accounts = accounts
+        self.updates = updates
         self.touch = touch
         self.debug = debug
     }
@@ -65,6 +68,7 @@ package struct BridgeScripts: Sendable {
             "version": configuration.version, "session": configuration.session,
             "surface": configuration.surface, "server": configuration.server,
             "accounts": configuration.accounts,
+            "updates": configuration.updates,
             "touch": configuration.touch.map(JSONValue.bool) ?? .null,
             "largest": .integer(Int64(BridgeEnvelope.largest)), "pluginHeaders": .array(plugins.map(\.header)),
         ]

@@ -11,7 +11,7 @@ enum NacreCommand {
                nacre init [--api ORIGIN] [--choose-server] [--force] [--print] [FOLDER]
                nacre serve [--config FILE] [--data FOLDER]
                nacre admin sessions|users|migrate|backup|restore|rotate-keys …   (nacre admin help)
-               nacre ota keygen|bucket|publish|promote|rollback|revoke|inspect|verify|keys …   (nacre ota help)
+               nacre ota keygen|bucket|publish|promote|rollback|revoke|inspect|verify|freshness|keys …   (nacre ota help)
         """
 
     /// Runs the command that `arguments` begin with and returns the process's exit code.

@@ -20,6 +20,7 @@ struct OtaCommand {
                nacre ota revoke VERSION
                nacre ota inspect
                nacre ota verify [--builtin FOLDER]... [--from N] [--platform P]
+               nacre ota freshness [--hours N]
                nacre ota keys make [--release KEY]... [--freshness KEY]... [--root KEY]... [--threshold N]
                                    [--after FILE] [--days N]
                nacre ota keys sign FILE
@@ -99,6 +100,16 @@ struct OtaCommand {
             print(options.isJSON ? answer.text : OtaText.inspection(answer))
             return 0
         case "verify": return try await verify(rest)
+        case "freshness":
+            try options.take(rest, 0, "freshness", options: ["--hours"])
+            guard let key = try KeyText.privateKey(PublisherKeys.freshnessVariable, in: environment, .edDSA) else {
+                throw NacreError("ota.key", "\(PublisherKeys.freshnessVariable) is not set.")
+            }
+            let hours = try options.number("--hours", in: 1...720) ?? 48
+            let word = try await settings.publisher(keys: nil, needsPublicURL: false)
+                .freshness(signedBy: key, for: .seconds(hours * 3600))
+            print(word.json.text)
+            return 0
         default: throw Self.fault("\(words.first ?? "") is not a task of ota.")
         }
     }

@@ -8,7 +8,7 @@ struct OtaOptions {
     private static let withValue: Set<String> = everywhere.union([
         "--version", "--builtin", "--from", "--platform", "--native-min", "--native-below", "--storage-epoch",
         "--rollout",
-        "--expires", "--gateway", "--release", "--freshness", "--root", "--threshold", "--after", "--days",
+        "--expires", "--gateway", "--release", "--freshness", "--root", "--threshold", "--after", "--days", "--hours",
     ])
     private static let plain: Set<String> = [
         "--roots", "--fast", "--stage-only", "--force", "--reset-storage", "--json", "--no-read-back",

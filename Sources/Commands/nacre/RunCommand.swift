@@ -68,7 +68,7 @@ enum RunCommand {
                 network: LinuxNetwork(), clipboard: GTKClipboard(), share: GTKShare(browser: browser),
                 profile: options.profile, pageChannel: options.pageChannel,
                 proxy: { try ProxyRoute(uri: try await proxies.proxy(for: $0, client: .tunnel) ?? "direct://") },
-                capabilities: ["print", "downloads"], log: log)
+                capabilities: ["print", "downloads"], updater: AppUpdates.updater, log: log)
             if let file = configuration.apiAuthorities {
                 platform.trust = try trust(file)
             } else if let own {

@@ -42,7 +42,11 @@
                 actions: WindowActions(
                     close: { await handle.close() }, present: { await handle.present() },
                     minimize: { await handle.minimize() }),
-                box: RunBox(handle: handle), clearWebData: { await handle.clearWebsiteData() })
+                box: RunBox(handle: handle),
+                updates: UpdateWindow(
+                    replacePage: { swap in await handle.replacePage(swap) }, reload: { await handle.reload() },
+                    restart: { await handle.restart() }),
+                clearWebData: { await handle.clearWebsiteData() })
             if configuration.isDevelopment { await RunDesktop.install(options, log) }
             let application = try await NacreApplication.start(
                 configuration: configuration, folder: options.folder, folders: folders, platform: platform,
@@ -160,7 +164,13 @@
 
         func openExternally(_ url: String) { Task { [application] in await application.openExternally(url) } }
 
-        func webProcessCrashed(_ reason: ShellCrash) { application.pageCrashed(reason.rawValue) }
+        func webProcessCrashed(_ reason: ShellCrash) {
+            steps.yield { [application] in await application.pageCrashed(reason.rawValue) }
+        }
+
+        func pageFailed(_ reason: String) {
+            steps.yield { [application] in await application.pageFailed(reason) }
+        }
 
         func networkProcessLost() {}
 

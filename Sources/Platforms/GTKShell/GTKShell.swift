@@ -221,6 +221,10 @@
         }
         package func show(_ page: ShellPage) { window?.page.show(page) }
         package func setTitle(_ title: String) { if let window { gtk_window_set_title(window.window, title) } }
+        package func replacePage(_ swap: @escaping @Sendable (UInt64) async -> Void) async {
+            guard let window else { return await swap(0) }
+            await window.page.replace(swap)
+        }
         package func clearWebsiteData() async { await window?.page.clearWebsiteData() }
     }
 

@@ -127,6 +127,8 @@ package protocol ShellDelegate: AnyObject, Sendable {
     /// to follow a person's action.
     func openExternally(_ url: String)
     func webProcessCrashed(_ reason: ShellCrash)
+    /// The app's own page could not be loaded; the shell shows a page that says so.
+    func pageFailed(_ reason: String)
     /// WebKit's network process died and a new one has been set up: WebSockets have closed, a request may have failed.
     func networkProcessLost()
     /// The last moment to write something down. The process ends when this returns, or after five seconds.
@@ -159,6 +161,7 @@ extension ShellDelegate {
     package func changeServer() {}
     package func accounts() -> ShellAccounts? { nil }
     package func account(_ wish: ShellAccountWish) {}
+    package func pageFailed(_ reason: String) {}
     package func download(_ url: String, suggestedName: String?) -> (any ShellDownload)? { nil }
     package func attachment(at url: String) async -> (any ShellDownload)? { nil }
     package func problemReport() async -> (any ShellDownload)? { nil }
@@ -229,6 +232,10 @@ package protocol ShellHandle: AnyObject, Sendable {
     /// Shows a page of the shell's own instead of the app.
     func show(_ page: ShellPage)
     func setTitle(_ title: String)
+    /// Takes the page away, with the promise that no script of it runs any more, calls `swap` with the id of the last
+    /// page load, removes service workers, the Cache API's content and the HTTP cache, and loads the start page. Cookies,
+    /// `localStorage` and IndexedDB stay.
+    func replacePage(_ swap: @escaping @Sendable (UInt64) async -> Void) async
     /// Removes cookies, storage and caches of the web view.
     func clearWebsiteData() async
 }

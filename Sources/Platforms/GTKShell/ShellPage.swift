@@ -41,11 +41,13 @@ package enum ShellPage: Sendable, Equatable {
     case devServerUnreachable(address: String, reason: String)
     /// The app's own page could not be loaded.
     case loadFailed(reason: String)
+    /// Nothing, for the moment between two bundles.
+    case blank
 
     /// Whether the shell asks by itself whether the page is back.
     var retriesAlone: Bool {
         switch self {
-        case .crashed: false
+        case .crashed, .blank: false
         case .devServerUnreachable, .loadFailed: true
         }
     }
@@ -55,6 +57,7 @@ package enum ShellPage: Sendable, Equatable {
 
     /// The page as HTML: no script, no outside resource, light or dark as the system is.
     package func html(appName: String, language: ShellLanguage) -> String {
+        if self == .blank { return "<!doctype html><meta name=color-scheme content=\"light dark\">" }
         let text = wording(appName: appName, french: language == .french)
         let detail = text.detail.isEmpty ? "" : "<pre>\(HTMLText.escape(text.detail))</pre>"
         let note = text.note.isEmpty ? "" : "<p class=\"note\" role=\"status\">\(HTMLText.escape(text.note))</p>"
@@ -91,6 +94,7 @@ package enum ShellPage: Sendable, Equatable {
 
     private func wording(appName: String, french: Bool) -> Wording {
         switch self {
+        case .blank: return Wording(title: appName, body: "", button: "")
         case .crashed(let crash):
             let memory = crash == .outOfMemory
             return french

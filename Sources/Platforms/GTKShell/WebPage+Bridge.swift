@@ -88,14 +88,25 @@
             return .success(String(cString: json))
         }
 
-        func clearWebsiteData() async {
+        func clearWebsiteData() async { await clear(WEBKIT_WEBSITE_DATA_ALL) }
+
+        /// What a page has put between itself and its files, and nothing that it keeps.
+        func clearServiceWorkers() async {
+            let kinds: [WebKitWebsiteDataTypes] = [
+                WEBKIT_WEBSITE_DATA_SERVICE_WORKER_REGISTRATIONS, WEBKIT_WEBSITE_DATA_DOM_CACHE,
+                WEBKIT_WEBSITE_DATA_MEMORY_CACHE, WEBKIT_WEBSITE_DATA_DISK_CACHE,
+            ]
+            await clear(WebKitWebsiteDataTypes(rawValue: kinds.reduce(0) { $0 | $1.rawValue }))
+        }
+
+        private func clear(_ kinds: WebKitWebsiteDataTypes) async {
             let manager = webkit_network_session_get_website_data_manager(session)
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 let (callback, data) = onFinish { result in
                     webkit_website_data_manager_clear_finish(manager, result, nil)
                     continuation.resume()
                 }
-                webkit_website_data_manager_clear(manager, WEBKIT_WEBSITE_DATA_ALL, 0, nil, callback, data)
+                webkit_website_data_manager_clear(manager, kinds, 0, nil, callback, data)
             }
         }
     }

@@ -57,6 +57,8 @@
                 pendingPage = nil
                 shownPage = page
                 currentLoad = 0
+                leaving?.resume()
+                leaving = nil
                 return
             }
             shownPage = nil
@@ -89,6 +91,7 @@
                 return true
             }
             if error.domain == webkit_policy_error_quark() { return true }
+            delegate.pageFailed(error.message)
             show(.loadFailed(reason: error.message))
             return true
         }
@@ -120,6 +123,10 @@
                 default: .crashed
                 }
             currentLoad = 0
+            if let left = leaving {
+                leaving = nil
+                return left.resume()
+            }
             delegate.webProcessCrashed(crash)
             if shownPage != nil || pendingPage != nil {
                 hopeless?()

@@ -32,6 +32,11 @@
         var navigations: [(uri: String, userGesture: Bool)] = []
         /// How often something was printed into a folder.
         var prints = 0
+        /// Resumed once the page that is to be replaced has gone.
+        var leaving: CheckedContinuation<Void, Never>?
+        var leavingRound = 0
+        /// The replacement that runs, or ran last.
+        var replacing: Task<Void, Never>?
         /// Bumped whenever a retry loop must end.
         var retryRound = 0
         /// Asks a person; set by the window.

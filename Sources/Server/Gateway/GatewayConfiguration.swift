@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+package import NacreCore
 package import NacreHTTP
 package import NacreSessions
 
@@ -33,6 +34,8 @@ package struct GatewayConfiguration: Sendable {
     package var trustedProxies: [String] = []
     /// The manifest of the release channel (UP-1).
     package var updateManifest: String?
+    /// The signed word that its release is still the newest, where there is one.
+    package var freshness: @Sendable () -> JSONValue? = { nil }
     /// The identity provider.
     package var oidc: OIDCConfiguration
     /// How long sessions live.

@@ -20,7 +20,7 @@ extension GatewayCore {
         .json(
             ConfigResponse(
                 environment: configuration.environment, version: configuration.version,
-                updateManifest: configuration.updateManifest
+                updateManifest: configuration.updateManifest, freshness: configuration.freshness()
             ).json)
     }
 

@@ -39,6 +39,8 @@ public final class NacreServer: Sendable {
     private let configuration: ServerConfiguration
     private let gateway: Gateway
     private let housekeeping: Housekeeping
+    private let freshness: FreshnessFile?
+    private let time: any TimeSource
     private let parts: [Part]
     private let log: Log
     private let accepting: AcceptingFlag
@@ -62,6 +64,7 @@ public final class NacreServer: Sendable {
         random: any RandomSource = SystemRandom(), manager: ServiceManager = ServiceManager()
     ) async throws {
         self.configuration = configuration
+        self.time = time
         let metrics = ServerMetrics(version: ServerConfiguration.version, time: time)
         self.metrics = metrics
         let log = log.observed(by: metrics.observer)
@@ -78,6 +81,9 @@ public final class NacreServer: Sendable {
         loops = try EventLoops(count: listening.loops)
         upstream = LoopTransport(configuration: configuration.upstreamTransport, loops: loops)
         var gatewayConfiguration = configuration.gateway
+        let freshness = configuration.freshnessFile.map { FreshnessFile($0, log: log.labelled("updates")) }
+        if let freshness { gatewayConfiguration.freshness = { freshness.value } }
+        self.freshness = freshness
         var provider: EmbeddedProvider?
         var providerTransport: any HTTPTransport = outbound
         if configuration.provider.enabled {
@@ -186,6 +192,7 @@ public final class NacreServer: Sendable {
             Task { [gateway] in await gateway.followSessions() },
             Task { [housekeeping] in await housekeeping.run() },
         ]
+        if let freshness { tasks.append(Task { [time] in await freshness.run(time) }) }
         if let provider {
             tasks.append(Task { [logoutTransport] in await provider.run(sendingThrough: logoutTransport) })
         }

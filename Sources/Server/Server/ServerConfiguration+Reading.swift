@@ -55,6 +55,7 @@ extension ServerConfiguration {
         if let updateManifest, (try? WebURL(updateManifest)) == nil {
             throw reader.fault("updates.manifest", "must be a URL.")
         }
+        freshnessFile = try updates?.string("freshness").map { Self.path($0, besides: file) }
         try updates?.finish()
         try readMetrics(&reader)
         try readLog(&reader, environment)

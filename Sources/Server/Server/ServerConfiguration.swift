@@ -215,6 +215,8 @@ public struct ServerConfiguration: Sendable {
     public var sessionsPerPerson = 100
     /// `updates.manifest`, `MOBILE_OTA_MANIFEST_URL`: the manifest of the release channel. Default none: no updates.
     public var updateManifest: String?
+    /// `updates.freshness`: a file of `nacre ota freshness`, passed on to the apps and read anew every minute. Default none.
+    public var freshnessFile: String?
     /// `metrics.listen`: where `/metrics` is served in Prometheus' text format, apart from everything public. Default none: no
     /// metrics. Example `{"port": 8909}`, on `127.0.0.1` unless a host is written.
     public var metrics: Address?

@@ -10,11 +10,14 @@ package struct ConfigResponse: WireMessage, Equatable {
     package let version: String
     /// The manifest of the release channel that devices follow (UP-1); nil turns updates over the air off.
     package let updateManifest: String?
+    /// A signed word that the channel's release is still the newest; nil where the server has none.
+    package let freshness: JSONValue?
 
-    package init(environment: String, version: String, updateManifest: String?) {
+    package init(environment: String, version: String, updateManifest: String?, freshness: JSONValue? = nil) {
         self.environment = environment
         self.version = version
         self.updateManifest = updateManifest
+        self.freshness = freshness
     }
 
     package init(json: JSONValue) throws(NacreError) {
@@ -22,12 +25,15 @@ package struct ConfigResponse: WireMessage, Equatable {
         environment = try json.optionalText("ENVIRONMENT") ?? "production"
         version = try json.optionalText("NACRE_VERSION") ?? ""
         updateManifest = try json.optionalText("MOBILE_OTA_MANIFEST_URL")
+        freshness = json["MOBILE_OTA_FRESHNESS"].flatMap { $0.object == nil ? nil : $0 }
     }
 
     package var json: JSONValue {
-        [
+        var members: [String: JSONValue] = [
             "ENVIRONMENT": .string(environment), "NACRE_VERSION": .string(version),
             "MOBILE_OTA_MANIFEST_URL": JSONValue(updateManifest),
         ]
+        members["MOBILE_OTA_FRESHNESS"] = freshness
+        return .object(members)
     }
 }

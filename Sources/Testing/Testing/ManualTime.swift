@@ -26,6 +26,11 @@ public final class ManualTime: TimeSource {
     /// How many tasks sleep at present; a test waits for this before it moves the clock.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
+    /// How long until the first of them is due; nil when none sleeps.
+    public var untilNextWake: Duration? {
+        state.withLock { state in state.sleepers.values.map(\.wake).min().map { $0 - state.now } }
+    }
+
     /// Moves the clock on and wakes whoever is due.
     public func advance(by duration: Duration) {
         let due = state.withLock { state -> [Sleeper] in

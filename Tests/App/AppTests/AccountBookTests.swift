@@ -214,7 +214,10 @@ struct AppPlaceTests {
         let own = [
             "data/state/a", "data/web/b", "data/servers/https_a.example_443/state/c", "data/server.json", "cache/d",
         ]
-        let others = ["data/accounts/\(Self.id)/state/e", "data/accounts.json", "cache/accounts/\(Self.id)/f"]
+        let others = [
+            "data/accounts/\(Self.id)/state/e", "data/accounts.json", "data/updates/trees/g",
+            "cache/accounts/\(Self.id)/f",
+        ]
         for name in own + others { try scratch.write(name) }
         #expect(folders.servers(of: AccountBook.first) == ["https://a.example"])
         #expect(folders.isThere(AccountBook.first))

@@ -11,7 +11,7 @@ import Testing
                    "scheme": "stmessages", "origin": "https://app.mail.example.org" },
           "bundle": { "path": "web", "version": "0.1.0", "devServer": null },
           "api": { "origin": "https://mail.example.org", "csrf": "django", "media": ["/api/v1.0/blob/"] },
-          "signIn": { "kind": "handoff" }, "updates": { "publicKey": "abc", "rootKeys": ["def"] },
+          "signIn": { "kind": "handoff" }, "updates": { "rootKeys": ["\(UpdateKeys.roots[0])"] },
           "push": { "transports": ["apns"] } }
         """
 

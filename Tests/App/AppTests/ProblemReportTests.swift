@@ -125,7 +125,8 @@ struct ProblemReportTests {
     }
 
     private func report(
-        _ faults: [String], _ lines: [String], people: [UserProfile] = [], home: String = "/home/ada"
+        _ faults: [String], _ lines: [String], people: [UserProfile] = [], updates: JSONValue? = nil,
+        home: String = "/home/ada"
     ) -> String {
         ProblemReport(
             app: "Mail", id: "org.example.mail", versions: "app 1.2.0 (42) · web 0.1.0 (a1b2) · linux",
@@ -133,8 +134,7 @@ struct ProblemReportTests {
                 platform: "linux", name: "host", manufacturer: "m", model: "m", systemName: "Debian",
                 systemVersion: "12", isVirtual: false, language: "fr-FR", webViewVersion: "2.50.6"),
             session: SessionSnapshot(state: .signedOut, reason: .failed, keptIn: .memory), people: people,
-            faults: faults,
-            lines: lines, home: home
+            faults: faults, lines: lines, updates: updates, home: home
         ).text
     }
 
@@ -147,6 +147,18 @@ struct ProblemReportTests {
             #expect(text.contains(part), "\(part)")
         }
         #expect(report([], []).contains("Last faults: none"))
+    }
+
+    @Test("UP-7: it says why this bundle runs, in an app that has updates, and holds no secret of theirs either")
+    func updates() {
+        let why: JSONValue = [
+            "running": ["version": "0.2.0"], "manifest": "https://b.example/m.json?token=horse",
+            "decisions": [["what": "reverted", "version": "0.3.0"], ["what": "staged", "version": "0.4.0"]],
+        ]
+        let text = report([], [], updates: why)
+        for part in ["Updates:", "0.2.0", "decisions:", "reverted", "0.4.0"] { #expect(text.contains(part), "\(part)") }
+        #expect(!text.contains("horse"))
+        #expect(!report([], []).contains("Updates:"))
     }
 
     @Test("A secret in any line of the log is not in it")

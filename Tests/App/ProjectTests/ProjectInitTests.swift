@@ -219,12 +219,20 @@ struct ProjectInitTests {
                 == "https://b.example.org")
     }
 
+    /// A public key whose private half nobody has kept: the reader of nacre.json takes no other text for one.
+    static let publicKey =
+        "LS0tLS1CRUdJTiBSU0EgUFVCTElDIEtFWS0tLS0tCk1JSUJDZ0tDQVFFQXVNRHVxQ3BKRFQwOVhuRGF3RC96bER3MnFwd2VL"
+        + "UzlyaWs1UVpNaDZRNmVVZlNqcm92RXYKN1M2UjJVVFA2eVM4YUhsNlJVaUYrd0dMVDJvOUEybTgvbUJYRWxaUDZqMldqVGxD"
+        + "Q2ZsY0xGYTVQTVJadGV2bwo1dm8yczZDTkxYT20ybFRTN1ozcFJrQ0RjNjhnUWprNHpQYzZ5TVI5czRldk42VkxEb3hBZHg5"
+        + "OFlpazN0eWNSCk0xV0lNM3dBSmJxcmZrczBYQ3B6azl3RG5oV2FEVW13bjNGQkgzLzZ2RGtLZFlneE1TTWJuOU5JWVJJa3Fn"
+        + "dmkKZUFwa2l2RDZqUXN4TVpwbjd6dkhSOUlRQUFINHo2akd3U1duZFFlYlN2aTY2OFMrWUR5K2pPdmtOK1hBN0xMSApYUW5V"
+        + "cUF4UWZNSGllMm5KdngzZFh0eXEyekMvWHBUbWJRSURBUUFCCi0tLS0tRU5EIFJTQSBQVUJMSUMgS0VZLS0tLS0K"
+    static let publicPEM = String(decoding: Base64.decode(publicKey) ?? [], as: UTF8.self)
+
     static let keys: [(String, [String: String], String?)] = [
-        ("'-----BEGIN PUBLIC KEY-----'", [:], "-----BEGIN PUBLIC KEY-----"),
+        ("'" + publicPEM.split(separator: "\n").joined(separator: "\\n") + "\\n'", [:], publicPEM),
         (
-            "process.env.MOBILE_OTA_SIGNING_PUBLIC_KEY_B64",
-            ["MOBILE_OTA_SIGNING_PUBLIC_KEY_B64": "LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0="],
-            "-----BEGIN PUBLIC KEY-----"
+            "process.env.MOBILE_OTA_SIGNING_PUBLIC_KEY_B64", ["MOBILE_OTA_SIGNING_PUBLIC_KEY_B64": publicKey], publicPEM
         ),
         ("f(process.env.MOBILE_OTA_SIGNING_PUBLIC_KEY_B64)", [:], nil),
         (

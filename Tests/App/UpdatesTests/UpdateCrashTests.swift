@@ -11,7 +11,7 @@ struct UpdateCrashTests {
         let press = CrashStory.Press()
         let whole = try await story.play(stop: nil, end: .killed, press: press)
         #expect(whole.problems.isEmpty)
-        for step in stride(from: 3, through: whole.steps, by: 41) {
+        for step in stride(from: 3, through: whole.steps, by: 83) {
             let outcome = try await story.play(stop: step, end: end, press: press)
             #expect(outcome.problems.isEmpty, "step \(step)")
         }

@@ -24,6 +24,11 @@ final class Probe: ShellDelegate {
         case "dev": handle.show(.devServerUnreachable(address: "http://localhost:5173", reason: "connection refused"))
         case "close": handle.close()
         case "clear": await handle.clearWebsiteData()
+        case "replace", "replace later":
+            Task { [handle] in
+                if json == "replace later" { try? await Task.sleep(for: .seconds(1)) }
+                await handle.replacePage { last in say("swap \(last)") }
+            }
         default: break
         }
         return "reply to \(json) in load \(pageLoad)"
@@ -33,6 +38,7 @@ final class Probe: ShellDelegate {
     func pageReady(_ pageLoad: UInt64) { say("ready \(pageLoad)") }
     func openLinks(_ links: [String]) { say("links \(links.joined(separator: " "))") }
     func openExternally(_ url: String) { say("external \(url)") }
+    func pageFailed(_ reason: String) { say("failed \(reason)") }
     func webProcessCrashed(_ reason: ShellCrash) { say("crashed \(reason.rawValue)") }
     func networkProcessLost() { say("network process lost") }
     func windowWillClose() async { say("closing") }

@@ -15,10 +15,19 @@ import Testing
         let browser = fixture.browser()
         let config = try await browser.send(.get, "/api/v1.0/config/")
         #expect(try await config.json()["MOBILE_OTA_MANIFEST_URL"] == "https://updates.test/manifest.json")
+        #expect(try await config.json()["MOBILE_OTA_FRESHNESS"] == nil)
         #expect(try await browser.send(.get, "/healthz").status == .ok)
         #expect(try await browser.send(.get, "/readyz").status == .ok)
         #expect(try await browser.send(.post, "/api/v1.0/config/").status == .methodNotAllowed)
         #expect(try await browser.send(.get, "/elsewhere").status == .notFound)
+    }
+
+    @Test("UP-1: the signed word on the newest release is passed on as it is")
+    func freshness() async throws {
+        let word: JSONValue = ["payload": "e30=", "signatures": []]
+        let fixture = try await GatewayFixture { $0.freshness = { word } }
+        let config = try await fixture.browser().send(.get, "/api/v1.0/config/")
+        #expect(try await config.json()["MOBILE_OTA_FRESHNESS"] == word)
     }
 
     @Test(

@@ -117,4 +117,30 @@ struct KeyCeremonyTests {
         #expect(Instant(seconds: seconds).iso8601 == text)
         #expect(Instant(seconds: 1_440_938_160).basicTime == "20150830T123600Z")
     }
+
+    @Test(
+        "The word that a release is still the newest is given for what the channel's own keys have signed, and ends soon"
+    )
+    func freshness() async throws {
+        let world = try World()
+        let publisher = try world.publisher()
+        let key = try PrivateKey.generate(.edDSA)
+        var wish = KeyCeremony.Wish(app: "org.example.app", release: [try KeyText.releaseKey(TestKeys.release)])
+        wish.freshness = [try KeyText.releaseKey(key)]
+        _ = try await publisher.put(
+            keySet: KeyCeremony.make(wish, after: nil, signedBy: [TestKeys.root], now: world.time.now))
+        let hour = Duration.seconds(3600)
+        #expect(await code { try await publisher.freshness(signedBy: key, for: hour) } == "ota.nothing_published")
+        try await world.publish("1.0")
+        let set = try #require(try await publisher.currentKeySet())
+        let word = try FreshnessStatement(await publisher.freshness(signedBy: key, for: hour), keys: set)
+        let manifest = try #require(try await world.manifest())
+        #expect(word.channel == "prod" && word.sequence == 1 && word.expires == world.time.now + hour)
+        #expect(word.release == TreeDigest(of: try #require(manifest.envelope).payload))
+        #expect(await code { try await publisher.freshness(signedBy: TestKeys.release, for: hour) } == "ota.key_set")
+        var other = manifest
+        other.sequence = 9
+        _ = try await world.bucket.put(ReleaseStore.manifest("prod"), .bytes(other.bytes), .always)
+        #expect(await code { try await publisher.freshness(signedBy: key, for: hour) } == "ota.foreign")
+    }
 }

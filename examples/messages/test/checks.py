@@ -385,6 +385,48 @@ def _(browser, servers):
     browser.wait("document.querySelector('.toast')?.textContent.includes('app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux')")
 
 
+@check("UP-6, LK-8: a new version is a lasting notice; Update by keyboard takes it; a held one is said and stays")
+def _(browser, servers):
+    browser.open()
+    browser.wait("document.querySelector('.row-link') !== null")
+    expect("confirm" in browser.js("testing.calls"), "the page confirms its start")
+    same(browser.js("document.querySelector('.banner')"), None, "nothing while nothing is ready")
+    browser.click(".search-field")
+    browser.type("par")
+    browser.js("testing.update({phase: 'staged', staged: '0.2.0'})")
+    browser.wait("document.querySelector('.banner.news[role=status]') !== null")
+    same(browser.js("document.querySelector('.banner.news p').textContent"), "A new version is ready", "the notice")
+    browser.type("k")
+    same(browser.js("[document.activeElement.className.includes('search'), document.querySelector('.search-field').value]"), [True, "park"],
+         "typing goes on")
+    browser.become(server="unreachable")
+    browser.become(server="reachable")
+    browser.wait("document.querySelectorAll('.banner').length === 1 && document.querySelector('.banner.news') !== null", what="it lasts")
+    browser.js("{testing.updates.refusal = 'update.held'}")
+    browser.js("document.querySelector('.banner.news .button').focus()")
+    browser.key("Enter")
+    browser.wait("document.querySelector('.toast')?.textContent.includes('sign-in')", what="the reason")
+    browser.wait("document.querySelector('.banner.news .button:enabled') !== null", what="the notice stays")
+    browser.js("{testing.updates.refusal = null}")
+    browser.js("document.querySelector('.banner.news .button').focus()")
+    browser.key("Enter")
+    browser.wait("document.querySelector('.banner.news .button:disabled')?.textContent === 'Updating…'")
+    same(browser.js("testing.calls.filter((one) => one === 'apply').length"), 2, "taken")
+
+
+@check("UP-7: a version that did not start is said once, and lasts in the account menu")
+def _(browser, servers):
+    browser.open()
+    browser.wait("document.querySelector('.row-link') !== null")
+    browser.js("(localStorage.removeItem('messages.update.failed'), testing.update({failed: '0.2.0'}))")
+    browser.wait("document.querySelector('.toast')?.textContent.includes('0.2.0')")
+    browser.open(updates='{"failed": "0.2.0"}')
+    browser.wait("document.querySelector('.row-link') !== null")
+    same(browser.js("document.querySelector('.toast')"), None, "once")
+    pictures.account(browser)
+    browser.wait("document.querySelector('dialog[open] .account-note')?.textContent.includes('0.2.0')")
+
+
 @check("LK-6: the language changes without a reload, everywhere")
 def _(browser, servers):
     browser.open(route="#/inbox/park")

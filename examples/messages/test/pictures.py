@@ -49,6 +49,14 @@ def become(**change):
     return lambda browser: browser.become(**change)
 
 
+def update(**change):
+    def go(browser):
+        browser.js("(localStorage.removeItem('messages.update.failed'), testing.update(arguments[0]))", change)
+        time.sleep(0.15)
+
+    return go
+
+
 def account(browser):
     browser.click(".account-round" if browser.size == "phone" else ".account-button")
 
@@ -231,6 +239,11 @@ STATES = {
     "folders-more": then(folder(), lambda browser: browser.size == "phone" and browser.click(".more-folders")),
     "account": then(folder(), account),
     "account-memory": then(folder(), become(keptIn="memory", server="unreachable"), account),
+    "update-ready": then(folder(), update(phase="staged", staged="0.2.0"), wait_for(".banner.news")),
+    "update-taking": then(folder(), update(phase="staged", staged="0.2.0"), click(".banner.news .button"), wait_for(".banner.news .button:disabled")),
+    "update-ready-offline": then(folder(), become(server="unreachable"), update(phase="staged", staged="0.2.0"), wait_for(".banner.news")),
+    "update-failed": then(folder(), update(failed="0.2.0"), wait_for(".toast")),
+    "account-update-failed": then(folder(), update(failed="0.2.0"), account),
     "sign-out": then(folder(), account, click(".account-menu button.menu-row:nth-last-child(2)")),
     "help": then(folder(), lambda browser: browser.key("?")),
     "browser-signed-out": lambda browser, **common: (setattr(browser.servers, "browser_scenario", "signed-out"), browser.open(plain="1", **common)),

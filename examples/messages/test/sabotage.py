@@ -25,6 +25,8 @@ GUARDS = [
     ("checksums of a zip", "js/zip.js", "if (checksum(bytes) !== entry.sum) throw", "if (false) throw", "LK-10: a zip of"),
     ("a line “From” in a text", "js/mbox.js", "if (bytes[before] === feed) yield", "yield", "LK-10: an mbox comes"),
     ("letters are words while writing", "js/mail-app.js", "    if (this.#composer) {\n      // While", "    if (false) {\n      // While", "LK-10: nothing of the list"),
+    ("the page confirms its start", "js/updates.js", "this.#updates?.confirm().catch(() => {});", "", "UP-6, LK-8"),
+    ("a version that failed is said once", "js/updates.js", "if (localStorage.getItem(seenKey) === version) return;", "", "UP-7: a version"),
     ("patience before skeletons", "shared/dom.js", "delay = 300", "delay = 0", "LK-3: a skeleton"),
 ]
 

@@ -49,6 +49,23 @@
       return session.current;
     },
   });
+  const updates = Object.assign(new EventTarget(), {
+    state: { phase: "idle", running: "0.1.0", builtIn: true, staged: null, received: 0, size: 0, failed: null, held: false,
+      ...JSON.parse(query.get("updates") ?? "{}") },
+    async confirm() {
+      calls.push("confirm");
+    },
+    async apply() {
+      calls.push("apply");
+      if (updates.refusal) throw Object.assign(new Error("refused"), { code: updates.refusal });
+      return new Promise(() => {});
+    },
+  });
+  /** Another state of the updates, as the shell would send it. */
+  const update = (change) => {
+    updates.state = { ...updates.state, ...change };
+    updates.dispatchEvent(new CustomEvent("change", { detail: updates.state }));
+  };
   window.nacre = Object.freeze({
     platform: "linux",
     api: Object.freeze({ origin: query.get("api") ?? "" }),
@@ -58,6 +75,7 @@
       report: "app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux",
     }),
     session,
+    updates,
   });
-  window.testing = { become, calls, profile };
+  window.testing = { become, calls, profile, update, updates };
 })();

@@ -46,9 +46,9 @@ package struct AccountFolders: Sendable {
     func wipe(_ account: String) throws(NacreError) {
         let isFirst = account == AccountBook.first
         for folder in [root(of: account), cache + AppPlace.path(ofAccount: AccountBook.place(of: account))] {
-            // The first account's folder is the app's own.
+            // The first account's folder is the app's own: other accounts lie in it, their list, and the app's updates.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            let others = ["accounts", "accounts.json", "accounts.json.new"]
+            let others = ["accounts", "accounts.json", "accounts.json.new", "updates"]
             for name in names where !isFirst || !others.contains(name) {  // guard: account-wipe-own
                 try Self.remove(folder + "/" + name)
             }

@@ -18,6 +18,8 @@ struct ProblemReport: Sendable {
     let people: [UserProfile]
     let faults: [String]
     let lines: [String]
+    /// Why this bundle runs, and why not another; nil where the app has no updates over the air.
+    var updates: JSONValue?
     /// Whose folder must not be named.
     let home: String
 
@@ -36,8 +38,18 @@ struct ProblemReport: Sendable {
             "session \(session.state.rawValue)\(session.reason.map { " (\($0.rawValue))" } ?? "")\(fault); server "
                 + "\(session.server.rawValue); kept in \(session.keptIn.rawValue)",
         ]
-        return (head + section("Last faults", faults, cleaner) + section("Last lines of the log", lines, cleaner))
+        let why = updates.map { section("Updates", Self.lines(of: $0), cleaner) } ?? []
+        return (head + why + section("Last faults", faults, cleaner) + section("Last lines of the log", lines, cleaner))
             .joined(separator: "\n") + "\n"
+    }
+
+    /// An object member by member, a list in it element by element.
+    private static func lines(of value: JSONValue) -> [String] {
+        guard let members = value.object else { return value.isNull ? [] : [value.text] }
+        return members.sorted { $0.key < $1.key }.flatMap { name, value -> [String] in
+            guard let items = value.array else { return ["\(name): \(value.string ?? value.text)"] }
+            return items.isEmpty ? [] : ["\(name):"] + items.map { "  " + ($0.string ?? $0.text) }
+        }
     }
 
     private func section(_ title: String, _ lines: [String], _ cleaner: ReportText) -> [String] {

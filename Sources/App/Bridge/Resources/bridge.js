@@ -363,6 +363,46 @@
     });
   }
 
+  // Only in apps with updates over the air. A page asks, holds and confirms; which release it is, nobody asks it.
+  let update = freeze(configuration.updates);
+  class Updates extends EventTarget {
+    /** `{phase, running, builtIn, staged, received, size, failed, held}`; another frozen object after each "change". */
+    get state() {
+      return update;
+    }
+    /** Looks for a release now: `{outcome, version | reason | code, message}`. */
+    check() {
+      return nativePromise("NacreUpdates", "check");
+    }
+    /** Shows the staged one; the page goes. */
+    apply() {
+      return nativePromise("NacreUpdates", "apply");
+    }
+    /** Holds the staged one back while something must not be interrupted; what `release` wants. */
+    async hold(options) {
+      return (await nativePromise("NacreUpdates", "hold", options)).id;
+    }
+    release(id) {
+      return nativePromise("NacreUpdates", "release", { id });
+    }
+    /** The page has started. A new bundle that does not say so in time is taken back. */
+    confirm() {
+      return nativePromise("NacreUpdates", "confirm");
+    }
+    /** Why this bundle, why not another. */
+    report() {
+      return nativePromise("NacreUpdates", "report");
+    }
+  }
+  const updates = update && new Updates();
+  if (updates) {
+    addListener("NacreUpdates", "change", (state, error) => {
+      if (error || stringify(state) === stringify(update)) return;
+      update = freeze(state);
+      updates.dispatchEvent(new Event("change", { detail: update }));
+    });
+  }
+
   const capabilities = new Set(configuration.capabilities);
   const nacre = Object.freeze({
     platform,
@@ -372,6 +412,7 @@
     session,
     ...(server && { server }),
     ...(accounts && { accounts }),
+    ...(updates && { updates }),
     /** The text of a problem report for a person to read and to send: versions, last faults, last lines of the log. */
     report: async () => (await nativePromise("Nacre", "report")).text,
   });

@@ -35,7 +35,7 @@ struct BridgeConformanceTests {
             }
         }
         let registered = Set(
-            host.parts.plugins.all.flatMap { plugin in plugin.methods.map { plugin.name + "." + $0.name } })
+            host.parts.everyPlugin.flatMap { plugin in plugin.methods.map { plugin.name + "." + $0.name } })
         #expect(registered.subtracting(calls).isEmpty)
         #expect(refused.isDisjoint(with: registered))
     }
@@ -63,7 +63,7 @@ struct CompatibilityTests {
         let host = try await BridgeHost()
         let rows = try rows()
         let answering = rows.filter { $0.state == "done" || $0.state == "no-op" }.map(\.name)
-        let registered = host.parts.plugins.all.flatMap { plugin in plugin.methods.map { plugin.name + "." + $0.name } }
+        let registered = host.parts.everyPlugin.flatMap { plugin in plugin.methods.map { plugin.name + "." + $0.name } }
         #expect(Set(answering) == Set(registered))
         #expect(answering.count == Set(answering).count)
         #expect(rows.allSatisfy { ["done", "no-op", "refused"].contains($0.state) })

@@ -43,23 +43,24 @@ final class BridgeHost: Sendable {
         let configuration = try AppConfiguration(
             parsing: """
                 {"app": {"id": "org.example.kit", "name": "Kit", "version": "1.0.0", "scheme": "kit"},
-                 "api": {"origin": "\(Self.api)"}}
+                 "api": {"origin": "\(Self.api)"}, "updates": {"publicKey": "\(UpdateKeys.archive)"}}
                 """, environment: [:], isDevelopment: false)
         let inbox = Inbox()
         self.inbox = inbox
-        let platform = AppPlatform(
-            secrets: [], browser: NotedBrowser(), transport: KitServer(),
-            device: DeviceFacts(
-                platform: "linux", name: "host", manufacturer: "unknown", model: "unknown", systemName: "Debian",
-                systemVersion: "12", isVirtual: false, language: "fr-FR", webViewVersion: "2.50.6"),
-            network: network, clipboard: MemoryClipboard(), share: NotedShare(), log: .none)
+        var platform = AppPlatform(
+            secrets: [], browser: NotedBrowser(), transport: KitServer(), device: .double, network: network,
+            clipboard: MemoryClipboard(), share: NotedShare(), log: .none)
+        platform.updater = { _, _, _, _ in FakeUpdater() }
+        try FileManager.default.createDirectory(atPath: folder + "/dist", withIntermediateDirectories: true)
         let window = AppWindow(
             deliver: { text, _ in
                 inbox.take(text)
                 return true
-            }, actions: WindowActions(close: {}, present: {}, minimize: {}), clearWebData: {})
+            }, actions: .double, updates: UpdateWindow(replacePage: { await $0(1) }, reload: {}, restart: {}),
+            clearWebData: {})
         parts = try await AppParts.make(
-            configuration, AppFolders(id: "org.example.kit", environment: ["HOME": folder]), platform, window)
+            configuration, AppFolders(id: "org.example.kit", environment: ["HOME": folder]), platform, window,
+            folder: folder)
         let channel = try PageChannel(
             configuration: PageChannelConfiguration(page: configuration.origin, api: configuration.api),
             bundle: NoBundle(), authority: parts.session, transport: platform.transport, log: .none)

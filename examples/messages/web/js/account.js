@@ -57,7 +57,7 @@ export function accountName(profile) {
 }
 
 /** Opens the account menu; resolves to "help", "import", "signOut" or nothing. */
-export function openAccountMenu({ session, toaster, newMail, returnTo }) {
+export function openAccountMenu({ session, toaster, newMail, updates, returnTo }) {
   const { profile, server, keptIn } = session.current;
   const note = session.native && keptIn === "memory" ? "account.memory" : session.native && keptIn === "passphrase" ? "account.passphrase" : null;
   return openSheet({
@@ -70,6 +70,7 @@ export function openAccountMenu({ session, toaster, newMail, returnTo }) {
           profile?.email && h("p", { class: "muted one-line" }, h("bdi", null, profile.email)),
           server === "unreachable" && h("p", { class: "account-offline" }, icon("offline"), h("span", null, m("account.cached"))))),
       note && h("p", { class: "account-note" }, icon("info"), h("span", null, m(note))),
+      updates?.note(),
       h("div", { class: "menu-row" }, icon("globe"), h("span", { class: "grow" }, m("app.language")), languageSwitch()),
       newMail?.row(),
       h("button", { class: "menu-row", type: "button", on: { click: () => close("import") } },

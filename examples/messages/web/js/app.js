@@ -13,6 +13,7 @@ import { MailApp } from "./mail-app.js";
 import { NewMail } from "./new-mail.js";
 import { screenCard, screenFoot, screenFor, screenTitle } from "./screens.js";
 import { BrowserSession, NativeSession } from "./session.js";
+import { Updates } from "./updates.js";
 
 class App {
   #mail = null;
@@ -31,6 +32,8 @@ class App {
     const native = window.nacre !== undefined;
     this.api = new Api({ origin: native ? window.nacre.api.origin : "", native, onAnswer: (kind, began) => this.session?.heard(kind, began) });
     this.session = native ? new NativeSession(window.nacre) : new BrowserSession(this.api);
+    this.updates = new Updates(toaster);
+    this.updates.addEventListener("change", () => this.#showBanners(this.session.current));
     this.session.addEventListener("change", () => this.show());
     i18n.onChange(() => this.#mail?.showAccount());
     window.addEventListener("online", () => this.retry());
@@ -39,6 +42,7 @@ class App {
     }, 20_000);
     settleLanguage(this.session.current.profile);
     this.show();
+    this.updates.started();
     if (!native) this.session.validate();
   }
 
@@ -149,10 +153,11 @@ class App {
     if (!this.#mail) return;
     const down = snapshot.server === "unreachable";
     const notice = snapshot.notice && snapshot.notice !== this.#dismissedNotice ? snapshot.notice : null;
-    const key = `${down} ${notice}`;
+    const key = `${down} ${notice} ${this.updates.key}`;
     if (this.#mail.banner.dataset.key === key) return;
     this.#mail.banner.dataset.key = key;
     fill(this.#mail.banner,
+      this.updates.ready && this.updates.banner(),
       down && h("div", { class: "banner", role: "status" },
         icon("offline"),
         h("p", null, h("span", { class: "for-wide" }, m("offline.banner")), h("span", { class: "for-phone" }, m("offline.banner.short"))),
@@ -177,7 +182,7 @@ class App {
   }
 
   async #account(returnTo) {
-    const choice = await openAccountMenu({ session: this.session, toaster: this.toaster, newMail: this.newMail, returnTo });
+    const choice = await openAccountMenu({ session: this.session, toaster: this.toaster, newMail: this.newMail, updates: this.updates, returnTo });
     if (choice === "help") openHelp({ returnTo, toaster: this.toaster });
     if (choice === "import") this.#import(returnTo);
     if (choice === "signOut" && (await confirmSignOut({ session: this.session, returnTo }))) this.signOut();

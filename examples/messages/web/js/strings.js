@@ -293,6 +293,22 @@ export const strings = {
   "version.copied": { en: "Version report copied: {report}", fr: "Rapport de version copié\u00a0: {report}" },
   "version.notcopied": { en: "Copying was refused. The report: {report}", fr: "La copie a été refusée. Le rapport\u00a0: {report}" },
 
+  "update.ready": { en: "A new version is ready", fr: "Une nouvelle version est prête" },
+  "update.take": { en: "Update", fr: "Mettre à jour" },
+  "update.taking": { en: "Updating…", fr: "Mise à jour…" },
+  "update.held": {
+    en: "The new version waits until the sign-in has ended.",
+    fr: "La nouvelle version attend la fin de la connexion.",
+  },
+  "update.nottaken": {
+    en: "The new version could not be shown. It will be there when you next open Messages.",
+    fr: "La nouvelle version n’a pas pu être affichée. Elle sera là à la prochaine ouverture de Messages.",
+  },
+  "update.failed": {
+    en: "Version {version} did not start on this device, so the one before is shown. Nothing was lost.",
+    fr: "La version {version} n’a pas démarré sur cet appareil\u00a0: la précédente est affichée. Rien n’a été perdu.",
+  },
+
   "signout.title": { en: "Sign out of Messages?", fr: "Se déconnecter de Messages\u202f?" },
   "signout.text": {
     en: "{email} will be signed out on this device.",

@@ -1,0 +1,37 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+/// Public keys whose private halves nobody has kept, as `nacre ota keygen` prints them.
+enum UpdateKeys {
+    static let archive =
+        "LS0tLS1CRUdJTiBSU0EgUFVCTElDIEtFWS0tLS0tCk1JSUJDZ0tDQVFFQXVNRHVxQ3BKRFQwOVhuRGF3RC96bER3MnFwd2VL"
+        + "UzlyaWs1UVpNaDZRNmVVZlNqcm92RXYKN1M2UjJVVFA2eVM4YUhsNlJVaUYrd0dMVDJvOUEybTgvbUJYRWxaUDZqMldqVGxD"
+        + "Q2ZsY0xGYTVQTVJadGV2bwo1dm8yczZDTkxYT20ybFRTN1ozcFJrQ0RjNjhnUWprNHpQYzZ5TVI5czRldk42VkxEb3hBZHg5"
+        + "OFlpazN0eWNSCk0xV0lNM3dBSmJxcmZrczBYQ3B6azl3RG5oV2FEVW13bjNGQkgzLzZ2RGtLZFlneE1TTWJuOU5JWVJJa3Fn"
+        + "dmkKZUFwa2l2RDZqUXN4TVpwbjd6dkhSOUlRQUFINHo2akd3U1duZFFlYlN2aTY2OFMrWUR5K2pPdmtOK1hBN0xMSApYUW5V"
+        + "cUF4UWZNSGllMm5KdngzZFh0eXEyekMvWHBUbWJRSURBUUFCCi0tLS0tRU5EIFJTQSBQVUJMSUMgS0VZLS0tLS0K"
+    /// The same key in the other PEM form.
+    static let subjectPublicKeyInfo =
+        "LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KTUlJQklqQU5CZ2txaGtpRzl3MEJBUUVGQUFPQ0FROEFNSUlCQ2dLQ0FRRUF1"
+        + "TUR1cUNwSkRUMDlYbkRhd0QvegpsRHcycXB3ZUtTOXJpazVRWk1oNlE2ZVVmU2pyb3ZFdjdTNlIyVVRQNnlTOGFIbDZSVWlG"
+        + "K3dHTFQybzlBMm04Ci9tQlhFbFpQNmoyV2pUbENDZmxjTEZhNVBNUlp0ZXZvNXZvMnM2Q05MWE9tMmxUUzdaM3BSa0NEYzY4"
+        + "Z1FqazQKelBjNnlNUjlzNGV2TjZWTERveEFkeDk4WWlrM3R5Y1JNMVdJTTN3QUpicXJma3MwWENwems5d0RuaFdhRFVtdwpu"
+        + "M0ZCSDMvNnZEa0tkWWd4TVNNYm45TklZUklrcWd2aWVBcGtpdkQ2alFzeE1acG43enZIUjlJUUFBSDR6NmpHCndTV25kUWVi"
+        + "U3ZpNjY4UytZRHkrak92a04rWEE3TExIWFFuVXFBeFFmTUhpZTJuSnZ4M2RYdHlxMnpDL1hwVG0KYlFJREFRQUIKLS0tLS1F"
+        + "TkQgUFVCTElDIEtFWS0tLS0tCg=="
+    /// Of 3072 bits.
+    static let large =
+        "LS0tLS1CRUdJTiBSU0EgUFVCTElDIEtFWS0tLS0tCk1JSUJpZ0tDQVlFQXNvSlNvbUc0anhnZHJwQ1FjVERUWXZSaXVCWVh0"
+        + "cVBtQ2MvRjZTcjE3NnJoVTc1ZVRmSmUKcitNMUxwdklMalB4L1I3OFozT1JzV1lCNWtOTG1CUisrL0FnOWRMOER4NnFQaWV6"
+        + "aWpjczltenl2NldFVFdVaAo4c042RGVGVHBNMXV4TUdrNFoxUHhlQ3U4Z2Q4WGtTVndKZ21YTGxFbXordjBraFl2d3p0eGpG"
+        + "c20rK2libWc1CnVONXlGS2dGYjJjT1ZVWFNTMm5RZUNIMWRqSUdsa3NKRWJsWEZhb0hZMEdzbEc2ZlF5QU9yZzZlOWxzMHhI"
+        + "cHIKZ3JtQi9DQkdNeGtJb2hDa3U3empqS1FZamkrbWF6MEZZWVA4K2lqVHpleWVpZks4SDQzS0RnYlNvUy9mRzJSRApGYzJl"
+        + "VFc3bWI0dVlNU1kwcWlTS3lFakRDUUtnclk3UC92K1pGSjhuaW1QVDA1RWovYnQwMFpQSzhPcExiaHVjCnF3Sk1iZ05RSStB"
+        + "K1cxYzF2aFduakc0bzJET0hTRmdYSGF6a0RBaDJKQ3lUUnBwZzlKNnV1UytQZ2RaRTdvOTQKdjRYNjBVV05HQmhiVlZjc0Vv"
+        + "SUZweG5sY3dKZjd1dXlnUlJVWjNsZW5hMGxLNUViRFg2WmRGMTFVR0gwQmlCdwpMaklOaVhBV2Q2eTNBZ01CQUFFPQotLS0t"
+        + "LUVORCBSU0EgUFVCTElDIEtFWS0tLS0tCg=="
+    /// Says that it is a private key.
+    static let secret = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUkKLS0tLS1FTkQgUlNBIFBSSVZBVEUgS0VZLS0tLS0K"
+    static let roots = [
+        "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+    ]
+}
