@@ -61,7 +61,8 @@ public struct TreeFolder: Sendable {
 
     /// Reads every file and gives the tree they are.
     ///
-    /// What a build leaves beside its files for others, such as `.DS_Store`, is not taken along.
+    /// What a build leaves beside its files for others is not taken along: `.DS_Store` and the like, and a file's packed
+    /// twins (`app.js.gz`, `app.js.br`) and source map, which other servers send and the app does not.
     /// - Throws: `release.folder` for a link or anything that is no plain file; `release.*`, `file.read`.
     public func measure(limits: ReleaseLimits = ReleaseLimits()) throws(NacreError) -> ReleaseTree {
         var files: [ReleaseFile] = []
@@ -71,17 +72,24 @@ public struct TreeFolder: Sendable {
 
     private static let left: Set<String> = [".DS_Store", "Thumbs.db", ".git", ".gitignore", ".gitkeep"]
 
+    private static func isTwin(_ name: String, among names: Set<String>) -> Bool {
+        [".gz", ".br", ".map"].contains { name.hasSuffix($0) && names.contains(String(name.dropLast($0.count))) }
+    }
+
     private func walk(_ folder: String, into files: inout [ReleaseFile], limits: ReleaseLimits) throws(NacreError) {
         let place = folder.isEmpty ? path : path + "/" + folder
         guard let stream = opendir(place) else {
             throw NacreError("release.folder", "The folder \(place) cannot be read; check that it exists.")
         }
         defer { closedir(stream) }
+        var names: Set<String> = []
         while let next = readdir(stream) {
             let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name != ".", name != "..", !Self.left.contains(name) else { continue }
+            if name != ".", name != ".." { names.insert(name) }
+        }
+        for name in names where !Self.left.contains(name) {
             let inside = folder.isEmpty ? name : folder + "/" + name
             var status = stat()
             guard lstat(path + "/" + inside, &status) == 0 else {
@@ -90,6 +98,7 @@ public struct TreeFolder: Sendable {
             switch Int32(status.st_mode) & S_IFMT {
             case S_IFDIR: try walk(inside, into: &files, limits: limits)
             case S_IFREG:
+                guard !Self.isTwin(name, among: names) else { continue }
                 files.append(try file(at: inside))
                 guard files.count <= limits.files else {
                     throw NacreError("release.too_large", "The folder has more than \(limits.files) files.")
