@@ -128,11 +128,15 @@ package final class NacreApplication: Sendable {
     /// Tells the page of every change of the session, and ends what must not outlive it.
     private func follow(_ window: AppWindow) async {
         let changes = await session.changes()
+        let clear: @Sendable () async -> Void = { [updates] in
+            await window.clearWebData()
+            await updates?.webDataCleared()
+        }
         let follower = SessionFollower(
             tell: { [bridge] in await bridge.emit("Nacre", NacrePlugin.sessionEvent, $0) },
             closeStreams: { [channel] in await channel.closeAPIConnections() },
             revokeReplaced: { [signIn] in await signIn.revokeReplaced() },
-            clearWebData: configuration.clearsWebData ? window.clearWebData : nil)
+            clearWebData: configuration.clearsWebData ? clear : nil)
         Task { await follower.follow(changes) }
         Task { [plugins] in await plugins.network.follow() }
         guard let accounts else { return }

@@ -14,6 +14,12 @@ package protocol AppUpdater: Sendable {
     /// The page of this load says that it has started. Of a page that was loaded before the running bundle was shown it
     /// says nothing, and nothing happens.
     func confirm(pageLoad: UInt64) async
+    /// The page of the bundle before has gone; this was the last of its loads. The next one is of the bundle that runs.
+    func pageLeft(lastLoad: UInt64) async
+    /// The files of the running bundle are not there: the one before takes its place.
+    func cannotShow() async
+    /// What the web view has stored was cleared, or belongs to nobody any more: copies of it go as well.
+    func forgetStorage() async
     /// The page's process died, or the window's page cannot be loaded.
     func pageCrashed() async
     /// The app is being closed as a person closes it: a trial that was cut short by that does not count.

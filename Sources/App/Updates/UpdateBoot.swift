@@ -16,16 +16,20 @@ struct UpdateBoot {
     let nonce: String
 
     /// Decides, and leaves in `state` what is to be kept before the page loads.
-    func decide(_ state: inout UpdateState) {
+    ///
+    /// - Returns: the staged tree that could not be tried for want of room, if one could not.
+    func decide(_ state: inout UpdateState) -> TreeDigest? {
         adopt(&state)
+        adoptRoots(&state)
         withdraw(&state)
         if let trial = state.trial, trial.attempts >= Trial.chances {  // guard: update-attempts
             state.revert(.ended, at: now)
         }
-        takeStaged(&state)
+        let waiting = takeStaged(&state)
         while let running = state.running, !shelf.holds(running.tree) { state.revert(.missing, at: now) }
         prepareStorage(&state)
         state.trial?.attempts += 1
+        return waiting
     }
 
     /// A store update brings a bundle of its own. What is older than that, or does not run in the new app, is dropped;
@@ -44,16 +48,28 @@ struct UpdateBoot {
         }
         if let bundle = state.running, !survives(bundle) {
             state.leave(to: nil)
+            state.mayComeAgain(bundle)
             state.decide("reset", bundle.version, "The app itself was updated, and brings its own.", at: now)
         }
         if !survives(state.fallback) { state.fallback = nil }
         if let bundle = state.staged, !survives(bundle) {
             state.staged = nil
+            state.mayComeAgain(bundle)
             state.decide("dropped", bundle.version, "The app itself was updated, and brings its own.", at: now)
         }
         // A manifest that was refused before may suit the new app.
         (state.manifestTag, state.manifestRelease) = ("", "")
         if isFirst, state.running == nil { state.fallback = nil }
+    }
+
+    /// The roots inside a new package are the last word: who was named by others before is asked for anew.
+    private func adoptRoots(_ state: inout UpdateState) {
+        let keys = (settings.roots?.keys ?? []).map(\.base64).sorted().joined(separator: " ")
+        let roots = TreeDigest(of: Array("\(settings.roots?.threshold ?? 0) \(keys)".utf8)).description
+        guard roots != state.roots else { return }
+        state.roots = roots
+        state.keySet = nil  // guard: update-new-roots
+        (state.manifestTag, state.manifestRelease) = ("", "")
     }
 
     /// What the publisher has withdrawn is not shown again.
@@ -67,36 +83,42 @@ struct UpdateBoot {
         }
     }
 
-    private func takeStaged(_ state: inout UpdateState) {
-        guard let next = state.staged, state.trial == nil, !isHeld else { return }  // guard: update-hold-boot
+    private func takeStaged(_ state: inout UpdateState) -> TreeDigest? {
+        guard let next = state.staged, state.trial == nil, !isHeld else { return nil }  // guard: update-hold-boot
         guard shelf.holds(next.tree), next.native.contains(settings.native),
             !state.failed.contains(where: { $0.identity == next.identity && $0.sequence >= next.sequence ?? 0 })
         else {
-            (state.staged, state.manifestTag) = (nil, "")
+            state.staged = nil
+            state.mayComeAgain(next)
             state.decide("dropped", next.version, "It is not whole, or not for this app.", at: now)
-            return
+            return nil
         }
         let assumed = settings.builtInStorageEpoch
         guard storage.canReturn(to: next.storageEpoch, from: assumed) || next.resetsStorage else {
             // guard: update-storage-down
             state.staged = nil
             state.decide("dropped", next.version, "It cannot read what the web view has stored since.", at: now)
-            return
+            return nil
         }
         do throws(NacreError) {
-            _ = try storage.prepare(for: next.storageEpoch, from: assumed, mayEmpty: next.resetsStorage)
+            _ = try storage.prepare(
+                for: next.storageEpoch, from: assumed, mayEmpty: next.resetsStorage, keepsCopy: true)
             state.activate(nonce: nonce, at: now)
+            return nil
         } catch {
             // It stays staged: with more room the next start takes it.
             state.decide("waits", next.version, error.message, at: now)
+            return next.tree
         }
     }
 
     private func prepareStorage(_ state: inout UpdateState) {
         let epoch = state.running?.storageEpoch ?? settings.builtInStorageEpoch
         do throws(NacreError) {
+            // Only from a trial is there a way back, and only for that is a copy kept.
             let outcome = try storage.prepare(
-                for: epoch, from: settings.builtInStorageEpoch, mayEmpty: state.running?.resetsStorage ?? false)
+                for: epoch, from: settings.builtInStorageEpoch, mayEmpty: state.running?.resetsStorage ?? false,
+                keepsCopy: state.trial != nil)
             guard outcome != .unchanged else { return }
             state.decide("storage", state.running?.version ?? settings.builtInVersion, outcome.sentence, at: now)
         } catch {

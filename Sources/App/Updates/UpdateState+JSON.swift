@@ -11,7 +11,7 @@ extension UpdateState {
     var json: JSONValue {
         [
             "format": .integer(Self.format), "native": .string(native), "build": .string(build),
-            "builtInVersion": .string(builtInVersion),
+            "builtInVersion": .string(builtInVersion), "roots": .string(roots),
             "running": running?.json ?? .null, "staged": staged?.json ?? .null, "fallback": fallback?.json ?? .null,
             "trial": trial.map { ["attempts": JSONValue($0.attempts), "nonce": .string($0.nonce)] } ?? .null,
             "floors": .object(
@@ -57,6 +57,7 @@ extension UpdateState {
         native = value["native"]?.string ?? ""
         build = value["build"]?.string ?? ""
         builtInVersion = value["builtInVersion"]?.string ?? ""
+        roots = value["roots"]?.string ?? ""
         running = value["running"].flatMap(InstalledBundle.init)
         staged = value["staged"].flatMap(InstalledBundle.init)
         fallback = value["fallback"].flatMap(InstalledBundle.init)

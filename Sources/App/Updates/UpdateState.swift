@@ -68,6 +68,8 @@ struct UpdateState: Sendable, Equatable {
     var native = ""
     var build = ""
     var builtInVersion = ""
+    /// The digest of the root keys that app was built with.
+    var roots = ""
     /// What is served; nil is the bundle inside the app.
     var running: InstalledBundle?
     /// While `running` has not confirmed its start.
@@ -119,9 +121,22 @@ struct UpdateState: Sendable, Equatable {
         revoked = revoked.suffix(Self.keptRevoked)
     }
 
+    /// A bundle was lost or dropped through no fault of its own: its release may come once more. What is older stays past.
+    mutating func mayComeAgain(_ bundle: InstalledBundle) {
+        // The same manifest is to be judged anew.
+        manifestTag = ""
+        guard let sequence = bundle.sequence, let floor = floors[bundle.channel] else { return }
+        floors[bundle.channel]?.taken = min(floor.taken, sequence - 1)
+    }
+
     /// Gives up what runs, for good: the bundle before it takes its place.
     mutating func revert(_ reason: FailedBundle.Reason, at now: Instant) {
         guard let bundle = running else { return }
+        guard reason != .missing else {
+            leave(to: fallback)
+            mayComeAgain(bundle)
+            return decide("reverted", bundle.version, reason.sentence, at: now)
+        }
         let before = failed.first { $0.identity == bundle.identity }
         failed.removeAll { $0.identity == bundle.identity }
         failed.append(
@@ -146,8 +161,8 @@ struct UpdateState: Sendable, Equatable {
     /// Puts the staged bundle in the place of the running one, on trial.
     mutating func activate(nonce: String, at now: Instant) {
         guard let next = staged else { return }
-        // A bundle that has not confirmed is nothing to fall back to.
-        if trial == nil { fallback = running }
+        // A bundle that has not confirmed, or was withdrawn, is nothing to fall back to.
+        if trial == nil { fallback = running.flatMap { revoked.contains($0.tree) ? nil : $0 } }
         running = next
         staged = nil
         trial = Trial(attempts: 0, nonce: nonce)

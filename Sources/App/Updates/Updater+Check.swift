@@ -63,7 +63,8 @@ extension Updater {
         }
         let result = try await take(offer, place)
         try change { state in
-            (state.checked, state.manifestURL, state.manifestTag) = (started, source.manifestURL, newTag)
+            (state.checked, state.manifestURL) = (started, source.manifestURL)
+            if case .refused = result { state.manifestTag = "" } else { state.manifestTag = newTag }
             state.manifestRelease = Self.name(manifest?.envelope)
         }
         return result
@@ -141,7 +142,7 @@ extension Updater {
             let set = try ReleaseKeySet(following: keySet, builtIn: roots, app: settings.app, envelope: signed)
             try change { [now] state in
                 state.keySet = signed.payload
-                state.newestIssued = max(state.newestIssued, set.issued)
+                state.newestIssued = max(state.newestIssued, believable(set.issued))
                 state.decide("keys", "\(set.epoch)", "The roots have named new keys.", at: now)
             }
             next += 1
@@ -183,9 +184,12 @@ extension Updater {
     private func learn(_ payload: ReleasePayload, _ channel: String, _ state: inout UpdateState) {
         state.raise(channel, seen: payload.sequence)
         state.withdraw(payload.revoked)
-        if payload.issued <= payload.expires { state.newestIssued = max(state.newestIssued, payload.issued) }
+        state.newestIssued = max(state.newestIssued, believable(payload.issued))
         if let staged = state.staged, payload.revoked.contains(staged.tree) { state.staged = nil }
     }
+
+    /// A publisher's clock that runs years ahead must not let everything be expired here for good.
+    private func believable(_ issued: Instant) -> Instant { min(issued, parts.time.now + .seconds(2 * 86_400)) }
 
     /// Brings an offer onto the shelf and stages it.
     private func take(_ offer: ReleaseOffer, _ place: ChannelPlace) async throws(NacreError) -> UpdateCheck {

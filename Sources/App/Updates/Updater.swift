@@ -27,6 +27,8 @@ package actor Updater: AppUpdater {
     private(set) var state: UpdateState
     /// Loads up to this one belong to the bundle before.
     private var mark: UInt64 = 0
+    /// What this start could not try for want of room; another start may.
+    private var waiting: TreeDigest?
     private var lastLoad: UInt64 = 0
     private var clock: Task<Void, Never>?
     private var holds: [String: Instant] = [:]
@@ -45,6 +47,8 @@ package actor Updater: AppUpdater {
     ) async -> Updater {
         let isHeld = await parts.isHeld()
         let updater = Updater(settings, folders, parts, log)
+        // The web view of the start before may still be writing down what it has.
+        if await updater.mayExchangeStorage { try? await parts.time.sleep(for: .seconds(1)) }
         await updater.boot(isHeld)
         return updater
     }
@@ -65,6 +69,13 @@ package actor Updater: AppUpdater {
         thread.stop()
     }
 
+    private var mayExchangeStorage: Bool {
+        let known = file.load()
+        return [known?.running, known?.staged, known?.fallback].contains { bundle in
+            bundle.map { storage.mustChange(for: $0.storageEpoch, from: settings.builtInStorageEpoch) } ?? false
+        }
+    }
+
     private func boot(_ isHeld: Bool) {
         state = file.load() ?? UpdateState()
         if state.seed.isEmpty { state.seed = parts.random.identifier() }
@@ -73,19 +84,31 @@ package actor Updater: AppUpdater {
         let boot = UpdateBoot(
             settings: settings, shelf: shelf, storage: storage, now: now, isHeld: isHeld,
             nonce: parts.random.identifier())
-        boot.decide(&state)
-        guard state != before else { return tidy() }
-        do throws(NacreError) { try file.keep(state) } catch {
-            log.error("update.state", ["code": .string(error.code.rawValue)])
-            showSafe()
+        waiting = boot.decide(&state)
+        if state != before {
+            do throws(NacreError) { try file.keep(state) } catch {
+                log.error("update.state", ["code": .string(error.code.rawValue)])
+                state = before
+                // What the disk says is staged stays there for the next start.
+                return showSafe()
+            }
         }
-        if state.trial == nil { tidy() }
+        guard state.trial == nil else { return }
+        try? storage.settle()
+        tidy()
     }
 
     /// Where an attempt cannot be counted, none is made.
     private func showSafe() {
-        if state.trial != nil { state.leave(to: state.fallback) }  // guard: update-uncounted
+        if let bundle = state.running, state.trial != nil {  // guard: update-uncounted
+            state.leave(to: state.fallback)
+            state.mayComeAgain(bundle)
+        }
         if let running = state.running, !shelf.holds(running.tree) { state.leave(to: nil) }
+        guard lock != nil else { return }
+        let epoch = state.running?.storageEpoch ?? settings.builtInStorageEpoch
+        _ = try? storage.prepare(
+            for: epoch, from: settings.builtInStorageEpoch, mayEmpty: false, keepsCopy: false)
     }
 
     var now: Instant { max(parts.time.now, settings.built, state.newestIssued) }
@@ -103,11 +126,16 @@ package actor Updater: AppUpdater {
     }
 
     /// As `change`, where what is in memory must hold whatever the disk says.
-    func insist(_ body: (inout UpdateState) -> Void) {
+    ///
+    /// - Returns: whether it is on the disk.
+    @discardableResult
+    func insist(_ body: (inout UpdateState) -> Void) -> Bool {
         do throws(NacreError) { try change(body) } catch {
             body(&state)
             log.error("update.state", ["code": .string(error.code.rawValue)])
+            return false
         }
+        return true
     }
 
     private func tidy(clearsDownloads: Bool = false) {
@@ -149,17 +177,17 @@ package actor Updater: AppUpdater {
         // guard: update-confirm-load
         guard state.trial != nil, pageLoad > mark, pageLoad == lastLoad else { return }
         stopClock()
-        insist { [now] state in
+        let isKept = insist { [now] state in
             guard let bundle = state.running else { return }
             state.trial = nil
             state.failed.removeAll { $0.identity == bundle.identity }
             state.decide("confirmed", bundle.version, "Its page has started.", at: now)
         }
-        do throws(NacreError) { try storage.settle() } catch {
-            log.notice("update.storage", ["code": .string(error.code.rawValue)])
-        }
-        tidy()
         tell()
+        // Where the confirm is not on the disk, a later start may still go back.
+        guard isKept else { return }
+        forgetStorage()
+        tidy()
     }
 
     private func timeIsUp(_ nonce: String) async {
@@ -170,6 +198,18 @@ package actor Updater: AppUpdater {
     package func pageCrashed() async {
         guard state.trial != nil, lastLoad > mark else { return }
         await revert(.crashed)
+    }
+
+    package func cannotShow() async {
+        guard state.running != nil else { return }
+        await revert(.missing)
+    }
+
+    package func forgetStorage() {
+        guard lock != nil else { return }
+        do throws(NacreError) { try storage.settle() } catch {
+            log.notice("update.storage", ["code": .string(error.code.rawValue)])
+        }
     }
 
     private func revert(_ reason: FailedBundle.Reason) async {
@@ -186,12 +226,15 @@ package actor Updater: AppUpdater {
 
     /// Shows what runs now: in place where the storage allows, else by a new start.
     private func present() async {
-        mark = lastLoad
+        // Until the old page has gone, whatever is loaded and confirmed is of the bundle before.
+        mark = .max  // guard: update-confirm-outgoing
         let epoch = state.running?.storageEpoch ?? settings.builtInStorageEpoch
         let mustRestart = storage.mustChange(for: epoch, from: settings.builtInStorageEpoch)
         tell()
         if mustRestart { await parts.host.restart() } else { await parts.host.show(running) }
     }
+
+    package func pageLeft(lastLoad last: UInt64) { mark = max(last, lastLoad) }
 
     package func closing() {
         stopClock()
@@ -216,6 +259,10 @@ package actor Updater: AppUpdater {
             throw NacreError("update.none", "There is no new version to show.")
         }
         if storage.mustChange(for: next.storageEpoch, from: settings.builtInStorageEpoch) {
+            // A page that asks at every start must not start the app for ever.
+            guard next.tree != waiting else {  // guard: update-waits
+                throw NacreError("update.waits", "There is too little room to try the new version; free some.")
+            }
             return await parts.host.restart()
         }
         let nonce = parts.random.identifier()

@@ -11,7 +11,10 @@ struct WebStorage: Sendable {
     private let disk: any UpdateDisk
     private let web: String
     private var mark: String { web + ".epoch" }
-    private var discarded: String { web + ".discarded" }
+    /// What was there before an exchange; the name says for which epoch it had to go.
+    private func discarded(_ epoch: Int64) -> String { web + ".discarded-\(epoch)" }
+    /// What is being removed, and means nothing any more.
+    private var gone: String { web + ".gone" }
     private var unfinished: String { web + ".copying" }
     private func copy(_ epoch: Int64) -> String { web + ".copy-\(epoch)" }
     private var parent: String { UpdateDiskPath.folder(of: web) }
@@ -47,51 +50,71 @@ struct WebStorage: Sendable {
     /// - Parameters:
     ///   - assumed: the epoch of a storage that nobody has marked: the built-in bundle's.
     ///   - mayEmpty: whether the bundle allows to lose what there is (`resetStorage`).
-    /// - Throws: `file.*`, and the storage is as it was.
-    func prepare(for epoch: Int64, from assumed: Int64, mayEmpty: Bool) throws(NacreError) -> Outcome {
+    ///   - keepsCopy: whether there may be a way back.
+    /// - Throws: `file.*`; made again, it goes on from there.
+    func prepare(
+        for epoch: Int64, from assumed: Int64, mayEmpty: Bool, keepsCopy: Bool
+    ) throws(NacreError) -> Outcome {
         try finish()
         var now = self.epoch ?? assumed
         var outcome = Outcome.unchanged
         if epoch < now {
             if let earlier = newestCopy(upTo: epoch) {
-                try exchange(with: copy(earlier))
+                try exchange(with: copy(earlier), for: earlier)
                 try write(earlier)
                 (now, outcome) = (earlier, .restored)
             } else if mayEmpty {
-                try exchange(with: nil)
+                try exchange(with: nil, for: epoch)
                 (now, outcome) = (epoch, .emptied)
             } else {
                 return .kept
             }
         }
         if epoch > now {
-            try keepCopy(of: now)
-            if outcome == .unchanged { outcome = .copied }
+            if keepsCopy {
+                try keepCopy(of: now)
+                if outcome == .unchanged { outcome = .copied }
+            }
         }
         if self.epoch != epoch { try write(epoch) }
-        try disk.remove(discarded)
+        try removeAll(".discarded-")
         return outcome
     }
 
-    /// The bundle has confirmed its start: there is no way back any more.
+    /// The bundle has confirmed its start, or nobody may come back to what was: there is no way back any more.
     func settle() throws(NacreError) {
-        for name in try siblings(".copy-") { try disk.remove(parent + "/" + name) }
+        try removeAll(".copy-")
         try disk.remove(unfinished)
-        try disk.remove(discarded)
+        try removeAll(".discarded-")
     }
 
-    /// Ends an exchange that was cut short between its two steps.
+    /// Ends an exchange that was cut short: between its two renames it is undone, behind them it counts.
     private func finish() throws(NacreError) {
-        if !disk.isFolder(web), disk.isFolder(discarded) {
-            try disk.rename(discarded, to: web)
-            try disk.sync(folder: parent)
+        try disk.remove(gone)
+        for name in try siblings(".discarded-") {
+            if !disk.isFolder(web) {
+                try disk.rename(parent + "/" + name, to: web)
+                try disk.sync(folder: parent)
+            } else if let epoch = Int64(name.split(separator: "-").last ?? "") {
+                try write(epoch)
+            }
         }
-        try disk.remove(discarded)
+        try removeAll(".discarded-")
         try disk.remove(unfinished)
     }
 
-    private func exchange(with replacement: String?) throws(NacreError) {
-        if disk.isFolder(web) { try disk.rename(web, to: discarded) }
+    /// Takes each one's name first: what is half gone must not be taken for what it was.
+    private func removeAll(_ mark: String) throws(NacreError) {
+        for name in try siblings(mark) {
+            try disk.remove(gone)
+            try disk.rename(parent + "/" + name, to: gone)
+            try disk.sync(folder: parent)
+            try disk.remove(gone)
+        }
+    }
+
+    private func exchange(with replacement: String?, for epoch: Int64) throws(NacreError) {
+        if disk.isFolder(web) { try disk.rename(web, to: discarded(epoch)) }
         if let replacement { try disk.rename(replacement, to: web) } else { try disk.makeFolder(web) }
         try disk.sync(folder: parent)
     }

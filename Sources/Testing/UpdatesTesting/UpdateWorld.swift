@@ -67,11 +67,13 @@ package final class UpdateWorld: Sendable {
     package func start(
         _ disk: any UpdateDisk = SystemDisk(), _ change: (inout UpdateSettings) -> Void = { _ in }
     ) async throws -> Updater {
-        await Updater.start(
+        let updater = await Updater.start(
             settings: try settings(change), folders: folders,
             parts: UpdateParts(
                 transport: bucket, source: { [self] () throws(NacreError) in source }, isHeld: { [self] in isHeld },
                 host: window, disk: disk, time: ShortWaits(time: time), random: SeededRandom(7)), log: .none)
+        window.follow { [weak updater] in await updater?.pageLeft(lastLoad: 0) }
+        return updater
     }
 
     /// What the page finds in its storage; a number, as of a database that is raised and never lowered.
@@ -100,9 +102,25 @@ package final class UpdateWorld: Sendable {
 /// Notes what the updater asks of the window.
 package final class TestWindow: UpdateHost {
     private let state = Mutex<(shown: [BootedBundle], restarts: Int)>(([], 0))
+    private let left = Mutex<(@Sendable () async -> Void)?>(nil)
+    private let keeps = Mutex(false)
 
     package init() {}
-    package func show(_ bundle: BootedBundle) async { state.withLock { $0.shown.append(bundle) } }
+
+    /// Whether the old page takes its time; it goes by `leave()` then.
+    package var keepsPage: Bool {
+        get { keeps.withLock { $0 } }
+        set { keeps.withLock { $0 = newValue } }
+    }
+
+    /// Called when the old page has gone.
+    func follow(_ left: @escaping @Sendable () async -> Void) { self.left.withLock { $0 = left } }
+    package func leave() async { await left.withLock { $0 }?() }
+
+    package func show(_ bundle: BootedBundle) async {
+        state.withLock { $0.shown.append(bundle) }
+        if !keepsPage { await leave() }
+    }
     package func restart() async { state.withLock { $0.restarts += 1 } }
     package var shown: [BootedBundle] { state.withLock { $0.shown } }
     package var restarts: Int { state.withLock { $0.restarts } }

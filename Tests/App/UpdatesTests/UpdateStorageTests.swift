@@ -4,6 +4,7 @@ import NacreCore
 import NacreReleases
 import NacreTesting
 import NacreUpdatesTesting
+import Synchronization
 import Testing
 
 @testable import NacreUpdates
@@ -63,11 +64,11 @@ struct UpdateStorageTests {
         let folder = try TestFolder()
         try folder.write("web/db", [1])
         let storage = WebStorage(folder.path + "/web", SystemDisk())
-        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .copied)
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
         try storage.settle()
-        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .kept)
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true) == .kept)
         #expect(folder.read("web/db") == [1])
-        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: true) == .emptied)
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: true) == .emptied)
         #expect(folder.read("web/db") == nil)
         #expect(storage.epoch == 1)
     }
@@ -77,14 +78,14 @@ struct UpdateStorageTests {
         let folder = try TestFolder()
         let storage = WebStorage(folder.path + "/web", SystemDisk())
         try folder.write("web/a/db", [0])
-        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .copied)
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
         try folder.write("web/a/db", [1])
-        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .copied)
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
         try folder.write("web/a/db", [2])
-        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false) == .unchanged)
-        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false) == .restored)
+        #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: true) == .unchanged)
+        #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true) == .restored)
         #expect(folder.read("web/a/db") == [1])
-        #expect(try storage.prepare(for: 0, from: 0, mayEmpty: false) == .restored)
+        #expect(try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: true) == .restored)
         #expect(folder.read("web/a/db") == [0])
     }
 
@@ -96,6 +97,76 @@ struct UpdateStorageTests {
         let later = try await world.start()
         #expect(await later.running.version == "1.1")
         #expect(await later.status.failed == nil)
+    }
+
+    @Test("A page that asks for it at every start does not start the app for ever")
+    func noRoomAsked() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        let updater = try await world.start(NoCopies())
+        await #expect(throws: NacreError.self) { try await updater.apply() }
+        #expect(world.window.restarts == 0)
+    }
+
+    @Test("Where the confirm finds no room, there is still a way back")
+    func confirmWithoutRoom() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        let disk = SwitchDisk()
+        do {
+            let updater = try await world.start(disk)
+            await updater.pageLoadStarted(1)
+            try world.store("1")
+            disk.isFull = true
+            await updater.confirm(pageLoad: 1)
+            #expect(await updater.running.isOnTrial == false)
+        }
+        #expect(world.folder.read("web.copy-0/db") == Array("0".utf8))
+        _ = try await world.start()
+        let updater = try await world.start()
+        #expect(await updater.running.version == "0.1")
+        #expect(world.stored == "0")
+    }
+
+    @Test("Another account meets the new epoch without a copy that could come back later")
+    func otherAccount() async throws {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        do {
+            let updater = try await world.start()
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+        }
+        try world.folder.write("web.epoch", Array("0".utf8))
+        let updater = try await world.start()
+        #expect(await updater.running.version == "1.1")
+        #expect(try SystemDisk().names(in: world.folder.path).filter { $0.hasPrefix("web") } == ["web", "web.epoch"])
+        try world.publisher.publish(world.draft("1.0", 3))
+        guard case .refused = await updater.check(isAsked: true) else { throw Wrong("an old copy would come back") }
+    }
+
+    @Test("A step back that is cut short anywhere is gone on with", arguments: [CrashDisk.End.killed, .torn, .full])
+    func cutShort(end: CrashDisk.End) throws {
+        func ready() throws -> TestFolder {
+            let folder = try TestFolder()
+            try folder.write("lost/x", [])
+            try folder.write("web/db", [0])
+            let storage = WebStorage(folder.path + "/web", SystemDisk())
+            _ = try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true)
+            try folder.write("web/db", [1])
+            return folder
+        }
+        let probe = CrashDisk(root: "/tmp", stop: nil)
+        let whole = try ready()
+        _ = try WebStorage(whole.path + "/web", probe).prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+        for stop in 1...probe.steps {
+            let folder = try ready()
+            let disk = CrashDisk(root: folder.path + "/lost", stop: stop, end: end)
+            _ = try? WebStorage(folder.path + "/web", disk).prepare(
+                for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+            let storage = WebStorage(folder.path + "/web", SystemDisk())
+            let outcome = try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+            #expect(outcome != .kept, "step \(stop)")
+            #expect(folder.read("web/db") == [0], "step \(stop)")
+            #expect(storage.epoch == 0, "step \(stop)")
+        }
     }
 
     @Test("A state survives being written and read")
@@ -175,6 +246,41 @@ private struct NoCopies: UpdateDisk {
     }
     func create(_ path: String) throws(NacreError) -> any UpdateFile { try base.create(path) }
     func extend(_ path: String) throws(NacreError) -> any UpdateFile { try base.extend(path) }
+    func rename(_ from: String, to: String) throws(NacreError) { try base.rename(from, to: to) }
+    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
+    func sync(folder: String) throws(NacreError) { try base.sync(folder: folder) }
+    func syncAll(at path: String) throws(NacreError) {}
+    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
+    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
+    func size(of path: String) -> Int? { base.size(of: path) }
+    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
+    func space(at path: String) -> Int? { base.space(at: path) }
+}
+
+/// A disk that fills up when a test says so.
+private final class SwitchDisk: UpdateDisk {
+    private let base = SystemDisk()
+    private let full = Mutex(false)
+    var isFull: Bool {
+        get { full.withLock { $0 } }
+        set { full.withLock { $0 = newValue } }
+    }
+    private func room() throws(NacreError) {
+        if isFull { throw NacreError("file.disk_full", "There is no room left.") }
+    }
+
+    func makeFolder(_ path: String) throws(NacreError) {
+        try room()
+        try base.makeFolder(path)
+    }
+    func create(_ path: String) throws(NacreError) -> any UpdateFile {
+        try room()
+        return try base.create(path)
+    }
+    func extend(_ path: String) throws(NacreError) -> any UpdateFile {
+        try room()
+        return try base.extend(path)
+    }
     func rename(_ from: String, to: String) throws(NacreError) { try base.rename(from, to: to) }
     func remove(_ path: String) throws(NacreError) { try base.remove(path) }
     func sync(folder: String) throws(NacreError) { try base.sync(folder: folder) }

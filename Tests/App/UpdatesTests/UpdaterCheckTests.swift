@@ -357,6 +357,34 @@ struct UpdaterCheckTests {
         #expect(await updater.check(isAsked: true) == .staged(version: "1.2"))
     }
 
+    @Test("New roots in the app itself are the last word: whom others have named counts no more")
+    func newRoots() async throws {
+        let world = try await UpdaterTrialTests.staged()
+        let roots = try RootKeys([ReleaseKey(try PrivateKey.generate(.edDSA).publicKey)])
+        let updater = try await world.start(SystemDisk()) { $0.roots = roots }
+        await updater.pageLoadStarted(1)
+        await updater.confirm(pageLoad: 1)
+        try world.publisher.publish(world.draft("1.2", 3))
+        guard case .failed(code: "release.key_set", _) = await updater.check(isAsked: true) else {
+            throw Wrong("the keys of the old roots are followed")
+        }
+    }
+
+    @Test("A publisher's clock that runs ahead does not let everything after it be expired")
+    func clockAhead() async throws {
+        let world = try UpdateWorld()
+        var draft = world.draft("1.1", 2)
+        draft.change = {
+            $0.issued = $0.issued + .seconds(10 * 365 * 86_400)
+            $0.expires = $0.issued + .seconds(86_400)
+        }
+        try world.publisher.publish(draft)
+        let updater = try await world.start()
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+        try world.publisher.publish(world.draft("1.2", 3))
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.2"))
+    }
+
     @Test("A build with the archive key alone follows the source system's manifests, and their rules")
     func sourceSystem() async throws {
         let world = try UpdateWorld()

@@ -205,6 +205,77 @@ struct UpdaterTrialTests {
         #expect(world.window.shown.map(\.version) == ["1.1"])
     }
 
+    @Test("#907: the outgoing page, or another of its loads, cannot confirm the bundle that takes its place")
+    func outgoing() async throws {
+        let world = try await Self.confirmed()
+        world.isHeld = true
+        let updater = try await world.start()
+        world.isHeld = false
+        world.window.keepsPage = true
+        await updater.pageLoadStarted(1)
+        try await updater.apply()
+        await updater.pageLoadStarted(2)
+        await updater.confirm(pageLoad: 2)
+        #expect(await updater.running.isOnTrial)
+        await world.window.leave()
+        await updater.confirm(pageLoad: 2)
+        #expect(await updater.running.isOnTrial)
+        await updater.pageLoadStarted(3)
+        await updater.confirm(pageLoad: 3)
+        #expect(await updater.running.isOnTrial == false)
+    }
+
+    @Test("Files that are gone are no fault of the release: it comes again")
+    func comesAgain() async throws {
+        let world = try await Self.staged()
+        do {
+            let updater = try await world.start()
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+            try SystemDisk().remove(try #require(await updater.running.folder))
+        }
+        let updater = try await world.start()
+        #expect(await updater.running.version == "0.1")
+        #expect(await updater.status.failed == nil)
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+        // And where the window finds them gone.
+        try await updater.apply()
+        await updater.cannotShow()
+        #expect(await updater.running.version == "0.1")
+        #expect(await updater.status.failed == nil)
+    }
+
+    @Test("A store update that knows of no sequence resets, and the newest release comes again")
+    func resetComesAgain() async throws {
+        let world = try await Self.staged()
+        do {
+            let updater = try await world.start(SystemDisk()) { $0.builtInSequence = nil }
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+        }
+        let updater = try await world.start(SystemDisk()) { ($0.build, $0.builtInSequence) = ("2", nil) }
+        #expect(await updater.running.version == "0.1")
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+    }
+
+    @Test("What was withdrawn while it ran is nothing to go back to")
+    func withdrawnFallback() async throws {
+        let world = try await Self.confirmed()
+        world.isHeld = true
+        let updater = try await world.start()
+        world.isHeld = false
+        var next = world.draft("1.3", 4)
+        let tree = try TestPublisher.tree(UpdateWorld.files("1.1")).digest
+        next.change = { $0.revoked = [tree] }
+        try world.publisher.publish(next)
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.3"))
+        await updater.pageLoadStarted(1)
+        try await updater.apply()
+        await updater.pageLoadStarted(2)
+        await updater.pageCrashed()
+        #expect(await updater.running.version == "0.1")
+    }
+
     @Test("A second process of the app shows what is confirmed, and writes nothing")
     func secondProcess() async throws {
         let world = try await Self.confirmed()
@@ -280,9 +351,7 @@ struct FullDisk: UpdateDisk {
     func create(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
     func extend(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
     func rename(_ from: String, to: String) throws(NacreError) { throw Self.full }
-    func remove(_ path: String) throws(NacreError) {
-        if base.isFolder(path) || base.size(of: path) != nil { throw Self.full }
-    }
+    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
     func sync(folder: String) throws(NacreError) { throw Self.full }
     func syncAll(at path: String) throws(NacreError) { throw Self.full }
     func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }

@@ -1,5 +1,6 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Foundation
 import NacreBridge
 import NacreCore
 import NacreHTTP
@@ -47,7 +48,7 @@ package actor AppUpdates: UpdateHost {
         let updater = try await make()
         self.updater = updater
         let booted = await updater.running
-        if !serve(booted) { await updater.pageCrashed() }
+        if !serve(booted) { await updater.cannotShow() }
         let changes = await updater.changes()
         Task { for await status in changes { await self.became(status) } }
     }
@@ -59,6 +60,8 @@ package actor AppUpdates: UpdateHost {
 
     package func show(_ next: BootedBundle) async {
         log.info("updates.shown", ["version": .string(next.version), "builtIn": .bool(next.folder == nil)])
+        // Until the old page has gone, no page is one of this bundle's.
+        firstLoad = .max
         await window.replacePage { last in await self.swap(to: next, after: last) }
     }
 
@@ -67,8 +70,11 @@ package actor AppUpdates: UpdateHost {
     private func swap(to next: BootedBundle, after last: UInt64) async {
         firstLoad = last + 1
         hasConfirmed = false
-        _ = serve(next)
+        let isThere = serve(next)
+        await updater?.pageLeft(lastLoad: last)
         await useScripts?()
+        // After this: what is shown next waits for this to end.
+        if !isThere { Task { [updater] in await updater?.cannotShow() } }
     }
 
     /// False, and the bundle inside the app is served, when the update's folder is not there.
@@ -123,6 +129,9 @@ package actor AppUpdates: UpdateHost {
         hasConfirmed = true
         await checkUnasked()
     }
+
+    /// The page's web storage was cleared, for somebody has left.
+    func webDataCleared() async { await updater?.forgetStorage() }
 
     func pageCrashed() async { await updater?.pageCrashed() }
 
@@ -198,7 +207,7 @@ extension AppUpdates {
             build: configuration.build, archiveKey: said.archiveKey, roots: said.roots,
             builtInVersion: configuration.bundleVersion, builtInSequence: said.sequence,
             builtInStorageEpoch: said.storageEpoch, appReadyTimeout: said.appReadyTimeout,
-            isDevelopment: configuration.isDevelopment)
+            isDevelopment: configuration.isDevelopment, built: Self.written(folder + "/nacre.json"))
         let places = UpdateFolders(updates: folders.updates, builtIn: path, web: folders.web)
         let parts = UpdateParts(
             transport: platform.transport, source: { () async throws(NacreError) in try await channel.source() },
@@ -210,6 +219,13 @@ extension AppUpdates {
             return nil
         }
         return updates
+    }
+
+    /// When the file was written: the package is no older, and a clock before it is wrong.
+    private static func written(_ file: String) -> Instant {
+        let facts = try? FileManager.default.attributesOfItem(atPath: file)
+        let date = facts?[.modificationDate] as? Date
+        return Instant(seconds: date.map { Int64($0.timeIntervalSince1970) } ?? 0)
     }
 
     /// What a page can call.

@@ -65,7 +65,7 @@ struct AppUpdatesTests {
         let running = BootedBundle(folder: "/nowhere/two", version: "2.0.0", stamp: "x", isOnTrial: false)
         let bench = try await UpdatesBench(running: running)
         #expect(try await bench.served() == "built in")
-        #expect(bench.updater.notes == ["crashed"])
+        #expect(bench.updater.notes == ["cannot show"])
     }
 
     @Test("UP-6: the old page is gone before the new bundle is served, and the new page is loaded after")

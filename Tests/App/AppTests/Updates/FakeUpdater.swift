@@ -58,6 +58,9 @@ final class FakeUpdater: AppUpdater {
         note("confirm \(pageLoad)")
         state.withLock { $0.running.isOnTrial = false }
     }
+    func pageLeft(lastLoad: UInt64) async { note("left \(lastLoad)") }
+    func cannotShow() async { note("cannot show") }
+    func forgetStorage() async { note("forget storage") }
     func pageCrashed() async { note("crashed") }
     func closing() async { note("closing") }
 
