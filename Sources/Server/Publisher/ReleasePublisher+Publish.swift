@@ -137,6 +137,12 @@ extension ReleasePublisher {
                 "Version \(request.version) of the channel \(channel) was published with other files; caches may have them for "
                     + "ever. Take another version.")
         }
+        if let other = Self.difference(request, present) {  // guard: publisher-other-terms
+            throw NacreError(
+                "ota.version_used",
+                "Version \(request.version) of the channel \(channel) was published with another \(other), which is signed. Take "
+                    + "another version.")
+        }
         report.say("version \(request.version) is in the store already, with these files")
         if request.stagesOnly {
             guard state.manifest?.version != request.version else {
@@ -148,6 +154,19 @@ extension ReleasePublisher {
                 manifestURL: manifestURL)
         }
         return try await promote(request.version)
+    }
+
+    /// What this request says of a release, and the one in the store does not.
+    private static func difference(_ request: PublishRequest, _ present: ReleaseManifest) -> String? {
+        guard let signed = present.envelope.flatMap({ try? ReleasePayload(bytes: $0.payload) }) else { return nil }
+        let terms: [(String, Bool)] = [
+            ("--storage-epoch", signed.storageEpoch == request.storageEpoch),
+            ("--reset-storage", signed.resetsStorage == request.resetsStorage),
+            ("native range", signed.native == request.native),
+            ("list of platforms", signed.platforms == request.platforms),
+            ("--rollout", signed.rollout.basisPoints == request.rollout.basisPoints),
+        ]
+        return terms.first { !$0.1 }?.0
     }
 
     func unchanged(_ manifest: ReleaseManifest, _ state: ChannelState) -> PublishOutcome {

@@ -156,6 +156,24 @@ struct AccountBookTests {
         #expect(book.accounts.map(\.id) == [AccountBook.first, Self.ids[3]] && book.current == AccountBook.first)
     }
 
+    @Test("Nobody new signs in over an account that somebody may have used, whatever the list knows of them")
+    func used() throws {
+        let folder = try ScratchFolder()
+        try folder.write("accounts/\(Self.ids[3])/state/sign-in.sqlite")
+        try folder.write("accounts.json", "{")
+        var damaged = AccountBook(folder: folder.path)
+        try damaged.add(Self.ids[1])
+        #expect(damaged.current == Self.ids[1])
+        // A provider that tells neither name nor address, and a person who has left.
+        var nameless = AccountBook()
+        nameless.note { $0.isSignedIn = true }
+        nameless.note { $0.isSignedIn = false }
+        try nameless.add(Self.ids[1])
+        #expect(nameless.current == Self.ids[1])
+        try nameless.keep(folder: folder.path)
+        #expect(AccountBook(folder: folder.path) == nameless)
+    }
+
     @Test("A list whose present account is missing shows the first of it")
     func lostCurrent() throws {
         let folder = try ScratchFolder()

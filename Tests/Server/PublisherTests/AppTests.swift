@@ -38,6 +38,7 @@ struct AppTests {
             world.site.spoil { key, bytes in missing.contains { key.contains($0) } ? nil : bytes }
             #expect(await updater.check(isAsked: true) == .staged(version: version))
             try await updater.apply()
+            await updater.pageLeft(lastLoad: load - 1)
             let shown = try #require(window.shown.last)
             #expect(shown.version == version)
             let tree = try TreeFolder(try #require(shown.folder)).measure()

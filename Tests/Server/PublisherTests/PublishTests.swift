@@ -132,6 +132,18 @@ struct PublishTests {
         #expect(try await world.manifest()?.bytes == before)
     }
 
+    @Test("UP-9: the same files under other terms are not what was signed, and are refused by the term's name")
+    func otherTerms() async throws {
+        let world = try await World.signed()
+        try await world.publish("1.0", "one")
+        try await world.publish("1.1", "two") { $0.stagesOnly = true }
+        #expect(
+            await code { try await world.publish("1.1", "two") { $0.rollout.basisPoints = 500 } } == "ota.version_used")
+        #expect(await code { try await world.publish("1.1", "two") { $0.storageEpoch = 1 } } == "ota.version_used")
+        #expect(await code { try await world.publish("1.1", "two") { $0.platforms = ["ios"] } } == "ota.version_used")
+        #expect(try await world.manifest()?.version == "1.0")
+    }
+
     @Test("A bundle of a publication that was cut off is not replaced by another build's")
     func bundleUsed() async throws {
         let world = try await World.signed()

@@ -11,14 +11,18 @@ package struct Account: Sendable, Equatable {
     package var name: String?
     package var email: String?
     package var server: String?
-    package var isSignedIn = false
+    package var isSignedIn = false {
+        didSet { if isSignedIn { wasUsed = true } }
+    }
+    /// Whether anybody has ever signed in, or may have: what lies in its folders is theirs.
+    package var wasUsed = false
 
     package init(id: String) { self.id = id }
 
     var json: JSONValue {
         [
             "id": .string(id), "name": JSONValue(name), "email": JSONValue(email), "server": JSONValue(server),
-            "signedIn": .bool(isSignedIn),
+            "signedIn": .bool(isSignedIn), "used": .bool(wasUsed),
         ]
     }
 
@@ -29,6 +33,7 @@ package struct Account: Sendable, Equatable {
         email = json["email"]?.string
         server = json["server"]?.string
         isSignedIn = json["signedIn"]?.bool ?? false
+        wasUsed = isSignedIn || (json["used"]?.bool ?? (name != nil || email != nil))
     }
 }
 
@@ -92,6 +97,7 @@ package struct AccountBook: Sendable, Equatable {
         } else {
             let found = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/accounts")) ?? []
             accounts += found.filter { Self.isID($0) && $0 != Self.first }.sorted().map { Account(id: $0) }
+            for index in accounts.indices { accounts[index].wasUsed = true }
         }
     }
 
@@ -131,7 +137,7 @@ package struct AccountBook: Sendable, Equatable {
     ///
     /// - Throws: `accounts.too_many`.
     mutating func add(_ id: String) throws(NacreError) {
-        if let blank = accounts.first(where: { $0.name == nil && $0.email == nil && !$0.isSignedIn }) {
+        if let blank = accounts.first(where: { !$0.wasUsed && $0.name == nil && $0.email == nil }) {  // guard: account-used
             current = blank.id
             return
         }
