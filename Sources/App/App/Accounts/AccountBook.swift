@@ -137,7 +137,8 @@ package struct AccountBook: Sendable, Equatable {
     ///
     /// - Throws: `accounts.too_many`.
     mutating func add(_ id: String) throws(NacreError) {
-        if let blank = accounts.first(where: { !$0.wasUsed && $0.name == nil && $0.email == nil }) {  // guard: account-used
+        // guard: account-used
+        if let blank = accounts.first(where: { !$0.wasUsed && $0.name == nil && $0.email == nil }) {
             current = blank.id
             return
         }
