@@ -389,7 +389,7 @@ def _(browser, servers):
 def _(browser, servers):
     browser.open()
     browser.wait("document.querySelector('.row-link') !== null")
-    expect("confirm" in browser.js("testing.calls"), "the page confirms its start")
+    same(browser.js("testing.updates.confirmed"), 1, "the page confirms its start, once")
     same(browser.js("document.querySelector('.banner')"), None, "nothing while nothing is ready")
     browser.click(".search-field")
     browser.type("par")

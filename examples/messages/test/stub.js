@@ -52,8 +52,10 @@
   const updates = Object.assign(new EventTarget(), {
     state: { phase: "idle", running: "0.1.0", builtIn: true, staged: null, received: 0, size: 0, failed: null, held: false,
       ...JSON.parse(query.get("updates") ?? "{}") },
+    /** Every page confirms its start; only whoever asks counts that. */
+    confirmed: 0,
     async confirm() {
-      calls.push("confirm");
+      updates.confirmed += 1;
     },
     async apply() {
       calls.push("apply");
