@@ -298,6 +298,9 @@ struct UpdaterTrialTests {
         let full = FullDisk()
         #expect(await (try await world.start(full)).running.version == "0.1")
         #expect(await (try await world.start()).running.version == "1.1")
+        // It is on trial now; its second chance cannot be counted, and is not taken.
+        #expect(await (try await world.start(full)).running.version == "0.1")
+        #expect(await (try await world.start()).running.version == "1.1")
     }
 
     @Test(

@@ -142,7 +142,8 @@ extension ListenerSocketTests {
                         try await Task.sleep(for: .milliseconds(20))
                     }
                 }
-                // Only the listening socket is left.
+                // It is let in, and then only the listening socket is left.
+                #expect(try await world.descriptors(settleAt: 2, within: .seconds(15)) == 2)
                 #expect(try await world.descriptors(settleAt: 1, within: .seconds(15)) == 1)
                 reader.cancel()
                 _ = try? await reader.value
