@@ -39,7 +39,6 @@ struct UpdateBoot {
             state.native == settings.native.text && state.build == settings.build
             && state.builtInVersion == settings.builtInVersion
         guard !isSame else { return }
-        let isFirst = state.native.isEmpty
         (state.native, state.build) = (settings.native.text, settings.build)
         state.builtInVersion = settings.builtInVersion
         func survives(_ bundle: InstalledBundle?) -> Bool {
@@ -59,7 +58,6 @@ struct UpdateBoot {
         }
         // A manifest that was refused before may suit the new app.
         (state.manifestTag, state.manifestRelease) = ("", "")
-        if isFirst, state.running == nil { state.fallback = nil }
     }
 
     /// The roots inside a new package are the last word: who was named by others before is asked for anew.

@@ -106,17 +106,9 @@ package struct SystemDisk: UpdateDisk {
     }
 
     package func names(in folder: String) throws(NacreError) -> [String] {
-        guard let stream = opendir(folder) else {
+        guard let names = FolderNames.read(folder) else {
             if nacre_errno() == ENOENT { return [] }
             throw NacreError("file.read", "The folder \(folder) cannot be read (error \(nacre_errno())).")
-        }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let next = readdir(stream) {
-            let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
     }
@@ -139,12 +131,7 @@ package struct SystemDisk: UpdateDisk {
         return overflow ? .max : bytes
     }
 
-    static func fault(_ path: String) -> NacreError {
-        let reason = nacre_errno()
-        return reason == ENOSPC || reason == EDQUOT
-            ? NacreError("file.disk_full", "There is no room left to write \(path); free some and try again.")
-            : NacreError("file.write", "\(path) cannot be written (error \(reason)); check that its folder can be.")
-    }
+    static func fault(_ path: String) -> NacreError { PrivateFile.fault(path, nacre_errno()) }
 }
 
 private final class SystemFile: UpdateFile {

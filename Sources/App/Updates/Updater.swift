@@ -138,9 +138,9 @@ package actor Updater: AppUpdater {
         return true
     }
 
-    private func tidy(clearsDownloads: Bool = false) {
+    private func tidy() {
         guard lock != nil, checking == nil else { return }
-        sweep(clearsDownloads: clearsDownloads)
+        sweep(clearsDownloads: false)
     }
 
     func sweep(clearsDownloads: Bool) {

@@ -70,11 +70,9 @@ struct WebStorage: Sendable {
                 return .kept
             }
         }
-        if epoch > now {
-            if keepsCopy {
-                try keepCopy(of: now)
-                if outcome == .unchanged { outcome = .copied }
-            }
+        if epoch > now, keepsCopy {
+            try keepCopy(of: now)
+            if outcome == .unchanged { outcome = .copied }
         }
         if self.epoch != epoch { try write(epoch) }
         try removeAll(".discarded-")
@@ -138,14 +136,10 @@ struct WebStorage: Sendable {
             let (source, target) = (from + "/" + name, to + "/" + name)
             if disk.isFolder(source) {
                 try copyFolder(source, to: target)
-            } else if let size = disk.size(of: source) {
+            } else if disk.size(of: source) != nil {
                 let file = try disk.create(target)
                 defer { file.close() }
-                let bytes = try FileBytes(source)
-                let step = 1 << 20
-                for start in stride(from: 0, to: min(size, bytes.count), by: step) {
-                    try file.write(try bytes.read(start..<min(start + step, size, bytes.count)))
-                }
+                try FileBytes(source).eachPiece { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
             }
         }
     }

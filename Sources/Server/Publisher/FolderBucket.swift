@@ -35,7 +35,7 @@ package struct FolderBucket: ReleaseBucket {
             guard let source = try open(path) else { return false }
             guard source.count <= limit else { throw BucketFault.tooLarge(key, limit) }
             let file = try OutputFile(target)
-            try source.pieces { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
+            try source.eachPiece { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
             try file.finish()
             return true
         }
@@ -59,7 +59,7 @@ package struct FolderBucket: ReleaseBucket {
             switch content {
             case .bytes(let bytes): try file.write(bytes)
             case .file(let source, _, _):
-                try FileBytes(source).pieces { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
+                try FileBytes(source).eachPiece { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
             }
             try file.finish()
             guard try place(new, at: path, condition) else { return false }
@@ -97,17 +97,12 @@ package struct FolderBucket: ReleaseBucket {
     }
 
     private func walk(_ folder: String, into keys: inout [String]) throws(NacreError) {
-        guard let stream = opendir(root + "/" + folder) else {
+        guard let names = FolderNames.read(root + "/" + folder) else {
             if nacre_errno() == ENOENT { return }
             throw fault(root + "/" + folder)
         }
-        defer { closedir(stream) }
-        while let next = readdir(stream) {
-            let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            // What begins with a dot is half a file, or not ours.
-            guard !name.hasPrefix(".") else { continue }
+        // What begins with a dot is half a file, or not ours.
+        for name in names where !name.hasPrefix(".") {
             let inside = folder.isEmpty ? name : folder + "/" + name
             var status = stat()
             guard stat(root + "/" + inside, &status) == 0 else { continue }

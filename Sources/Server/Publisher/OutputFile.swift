@@ -45,14 +45,6 @@ final class OutputFile {
     }
 }
 
-extension RandomAccessBytes {
-    /// Everything, in pieces that no memory minds.
-    func pieces(_ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
-        let size = 256 * 1024
-        for start in stride(from: 0, to: count, by: size) { try take(try read(start..<min(start + size, count))) }
-    }
-}
-
 /// A folder for what is made on the way, removed with its last user.
 package final class WorkFolder: Sendable {
     package let path: String
@@ -66,15 +58,7 @@ package final class WorkFolder: Sendable {
     }
 
     deinit {
-        if let stream = opendir(path) {
-            while let next = readdir(stream) {
-                let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink(path + "/" + name) }
-            }
-            closedir(stream)
-        }
+        for name in FolderNames.read(path) ?? [] { unlink(path + "/" + name) }
         rmdir(path)
     }
 

@@ -40,7 +40,7 @@ extension ReleasePublisher {
         if try await !putOnce(key, bundle.content) {
             let copy = work.file("present.zip")
             let isThere = try await bucket.download(key, to: copy, upTo: bundle.object.size)
-            let present = try await threads.run { isThere ? try Self.digest(of: copy) : nil }
+            let present = try await threads.run { isThere ? try TreeDigest(of: FileBytes(copy)) : nil }
             guard present == bundle.object.digest else { throw versionUsed(version) }  // guard: publisher-bundle-used
         }
         report.progress("upload", 1)
@@ -51,12 +51,6 @@ extension ReleasePublisher {
             "ota.version_used",
             "The bundle of version \(version) is in \(bucket.name) already, with other files; caches may have it for ever. "
                 + "Take another version.")
-    }
-
-    static func digest(of path: String) throws(NacreError) -> TreeDigest? {
-        var hasher = SHA256Hasher()
-        try FileBytes(path).pieces { (piece: [UInt8]) throws(NacreError) in hasher.update(piece) }
-        return TreeDigest(bytes: hasher.finish())
     }
 
     /// Makes and puts patches from the built-in trees and from the last releases.

@@ -80,9 +80,8 @@ struct ReleaseReader: Sendable {
             do throws(NacreError) {
                 let bytes = try FileBytes(sealed)
                 if let object {
-                    var hasher = SHA256Hasher()
-                    try bytes.pieces { (piece: [UInt8]) throws(NacreError) in hasher.update(piece) }
-                    guard hasher.finish() == object.digest.bytes else { throw damaged(key) }  // guard: reader-archive
+                    // guard: reader-archive
+                    guard try TreeDigest(of: bytes) == object.digest else { throw damaged(key) }
                 }
                 let output = try OutputFile(plain)
                 try manifest.seal.open(with: archiveKey).open(bytes) { (piece: [UInt8]) throws(NacreError) in

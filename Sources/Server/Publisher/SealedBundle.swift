@@ -20,9 +20,7 @@ struct SealedBundle: Sendable {
         let plain = work.file("plain.zip")
         try ArchiveWriter.write(tree.files.map { ($0.path, folder.file($0.path)) }, to: plain)
         let bytes = try FileBytes(plain)
-        var hasher = SHA256Hasher()
-        try bytes.pieces { (piece: [UInt8]) throws(NacreError) in hasher.update(piece) }
-        let digest = try Self.digest(hasher.finish())
+        let digest = try TreeDigest(of: bytes)
         let made = try SourceSystemSeal.make(for: digest, with: key, random: DerivedRandom(key, digest))
         let sealed = work.file("sealed.zip")
         let output = try OutputFile(sealed)

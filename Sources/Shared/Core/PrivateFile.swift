@@ -88,7 +88,8 @@ package enum PrivateFile {
         close(handle)
     }
 
-    private static func fault(_ path: String, _ reason: Int32) -> NacreError {
+    /// What a write that failed with this error number means for whoever wanted it.
+    package static func fault(_ path: String, _ reason: Int32) -> NacreError {
         reason == ENOSPC || reason == EDQUOT
             ? NacreError("file.disk_full", "There is no room left to write \(path); free some and try again.")
             : NacreError("file.write", "\(path) cannot be written (error \(reason)); check that its folder can be.")

@@ -15,7 +15,8 @@ extension RandomAccessBytes {
     /// A range, or everything, in pieces that no memory minds.
     ///
     /// - Throws: `file.read`, what `take` throws.
-    func eachPiece(in range: Range<Int>? = nil, _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError) {
+    package func eachPiece(in range: Range<Int>? = nil, _ take: ([UInt8]) throws(NacreError) -> Void) throws(NacreError)
+    {
         let range = range ?? 0..<count
         let size = 256 * 1024
         for start in stride(from: range.lowerBound, to: range.upperBound, by: size) {

@@ -78,16 +78,8 @@ public struct TreeFolder: Sendable {
 
     private func walk(_ folder: String, into files: inout [ReleaseFile], limits: ReleaseLimits) throws(NacreError) {
         let place = folder.isEmpty ? path : path + "/" + folder
-        guard let stream = opendir(place) else {
+        guard let names = FolderNames.read(place).map(Set.init) else {
             throw NacreError("release.folder", "The folder \(place) cannot be read; check that it exists.")
-        }
-        defer { closedir(stream) }
-        var names: Set<String> = []
-        while let next = readdir(stream) {
-            let name = withUnsafePointer(to: &next.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.insert(name) }
         }
         for name in names where !Self.left.contains(name) {
             let inside = folder.isEmpty ? name : folder + "/" + name

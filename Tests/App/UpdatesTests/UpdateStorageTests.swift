@@ -4,7 +4,6 @@ import NacreCore
 import NacreReleases
 import NacreTesting
 import NacreUpdatesTesting
-import Synchronization
 import Testing
 
 @testable import NacreUpdates
@@ -92,7 +91,7 @@ struct UpdateStorageTests {
     @Test("A storage of a higher epoch is not tried where there is no room for a copy; the release waits")
     func noRoom() async throws {
         let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
-        let disk = NoCopies()
+        let disk = RationedDisk.withoutCopies
         #expect(await (try await world.start(disk)).running.version == "0.1")
         let later = try await world.start()
         #expect(await later.running.version == "1.1")
@@ -102,7 +101,7 @@ struct UpdateStorageTests {
     @Test("A page that asks for it at every start does not start the app for ever")
     func noRoomAsked() async throws {
         let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
-        let updater = try await world.start(NoCopies())
+        let updater = try await world.start(RationedDisk.withoutCopies)
         await #expect(throws: NacreError.self) { try await updater.apply() }
         #expect(world.window.restarts == 0)
     }
@@ -110,12 +109,13 @@ struct UpdateStorageTests {
     @Test("Where the confirm finds no room, there is still a way back")
     func confirmWithoutRoom() async throws {
         let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
-        let disk = SwitchDisk()
+        let isFull = Switch()
+        let disk = RationedDisk { step, _ in isFull.isOn && step != .rename && step != .sync }
         do {
             let updater = try await world.start(disk)
             await updater.pageLoadStarted(1)
             try world.store("1")
-            disk.isFull = true
+            isFull.isOn = true
             await updater.confirm(pageLoad: 1)
             #expect(await updater.running.isOnTrial == false)
         }
@@ -235,59 +235,4 @@ struct UpdateStorageTests {
         #expect(later.floors == state.floors)
         #expect(later.running == nil)
     }
-}
-
-/// Room for everything but a copy of what the web view has stored.
-private struct NoCopies: UpdateDisk {
-    private let base = SystemDisk()
-    func makeFolder(_ path: String) throws(NacreError) {
-        guard !path.hasSuffix(".copying") else { throw NacreError("file.disk_full", "There is no room left.") }
-        try base.makeFolder(path)
-    }
-    func create(_ path: String) throws(NacreError) -> any UpdateFile { try base.create(path) }
-    func extend(_ path: String) throws(NacreError) -> any UpdateFile { try base.extend(path) }
-    func rename(_ from: String, to: String) throws(NacreError) { try base.rename(from, to: to) }
-    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
-    func sync(folder: String) throws(NacreError) { try base.sync(folder: folder) }
-    func syncAll(at path: String) throws(NacreError) {}
-    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
-    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
-    func size(of path: String) -> Int? { base.size(of: path) }
-    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
-    func space(at path: String) -> Int? { base.space(at: path) }
-}
-
-/// A disk that fills up when a test says so.
-private final class SwitchDisk: UpdateDisk {
-    private let base = SystemDisk()
-    private let full = Mutex(false)
-    var isFull: Bool {
-        get { full.withLock { $0 } }
-        set { full.withLock { $0 = newValue } }
-    }
-    private func room() throws(NacreError) {
-        if isFull { throw NacreError("file.disk_full", "There is no room left.") }
-    }
-
-    func makeFolder(_ path: String) throws(NacreError) {
-        try room()
-        try base.makeFolder(path)
-    }
-    func create(_ path: String) throws(NacreError) -> any UpdateFile {
-        try room()
-        return try base.create(path)
-    }
-    func extend(_ path: String) throws(NacreError) -> any UpdateFile {
-        try room()
-        return try base.extend(path)
-    }
-    func rename(_ from: String, to: String) throws(NacreError) { try base.rename(from, to: to) }
-    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
-    func sync(folder: String) throws(NacreError) { try base.sync(folder: folder) }
-    func syncAll(at path: String) throws(NacreError) {}
-    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
-    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
-    func size(of path: String) -> Int? { base.size(of: path) }
-    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
-    func space(at path: String) -> Int? { base.space(at: path) }
 }

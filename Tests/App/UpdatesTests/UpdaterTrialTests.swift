@@ -295,7 +295,7 @@ struct UpdaterTrialTests {
     @Test("On a disk that takes nothing, an attempt that cannot be counted is none")
     func fullAtStart() async throws {
         let world = try await Self.staged()
-        let full = FullDisk()
+        let full = RationedDisk.full
         #expect(await (try await world.start(full)).running.version == "0.1")
         #expect(await (try await world.start()).running.version == "1.1")
         // It is on trial now; its second chance cannot be counted, and is not taken.
@@ -343,25 +343,6 @@ struct UpdaterTrialTests {
         let updater = try await world.start()
         #expect(await updater.running.version == "0.1")
     }
-}
-
-/// No room for anything.
-struct FullDisk: UpdateDisk {
-    private let base = SystemDisk()
-    private static let full = NacreError("file.disk_full", "There is no room left.")
-
-    func makeFolder(_ path: String) throws(NacreError) { throw Self.full }
-    func create(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
-    func extend(_ path: String) throws(NacreError) -> any UpdateFile { throw Self.full }
-    func rename(_ from: String, to: String) throws(NacreError) { throw Self.full }
-    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
-    func sync(folder: String) throws(NacreError) { throw Self.full }
-    func syncAll(at path: String) throws(NacreError) { throw Self.full }
-    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
-    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
-    func size(of path: String) -> Int? { base.size(of: path) }
-    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
-    func space(at path: String) -> Int? { 0 }
 }
 
 /// What must not have happened, in words.

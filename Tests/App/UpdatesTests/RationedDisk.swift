@@ -1,0 +1,62 @@
+// Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
+
+import NacreCore
+import Synchronization
+
+@testable import NacreUpdates
+
+/// The system's disk, but for the steps for which a test says that there is no room.
+struct RationedDisk: UpdateDisk {
+    enum Step: Sendable { case makeFolder, create, extend, rename, sync }
+
+    /// No room for anything; what is there can be removed.
+    static let full = RationedDisk { _, _ in true }
+    /// Room for everything but a copy of what the web view has stored.
+    static let withoutCopies = RationedDisk { step, path in step == .makeFolder && path.hasSuffix(".copying") }
+
+    private let base = SystemDisk()
+    private let refuses: @Sendable (Step, _ path: String) -> Bool
+
+    init(refusing refuses: @escaping @Sendable (Step, _ path: String) -> Bool) { self.refuses = refuses }
+
+    private func ask(_ step: Step, _ path: String) throws(NacreError) {
+        if refuses(step, path) { throw NacreError("file.disk_full", "There is no room left.") }
+    }
+
+    func makeFolder(_ path: String) throws(NacreError) {
+        try ask(.makeFolder, path)
+        try base.makeFolder(path)
+    }
+    func create(_ path: String) throws(NacreError) -> any UpdateFile {
+        try ask(.create, path)
+        return try base.create(path)
+    }
+    func extend(_ path: String) throws(NacreError) -> any UpdateFile {
+        try ask(.extend, path)
+        return try base.extend(path)
+    }
+    func rename(_ from: String, to: String) throws(NacreError) {
+        try ask(.rename, to)
+        try base.rename(from, to: to)
+    }
+    func remove(_ path: String) throws(NacreError) { try base.remove(path) }
+    func sync(folder: String) throws(NacreError) {
+        try ask(.sync, folder)
+        try base.sync(folder: folder)
+    }
+    func syncAll(at path: String) throws(NacreError) { try ask(.sync, path) }
+    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
+    func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
+    func size(of path: String) -> Int? { base.size(of: path) }
+    func isFolder(_ path: String) -> Bool { base.isFolder(path) }
+    func space(at path: String) -> Int? { base.space(at: path) }
+}
+
+/// Something that a test turns on while a disk is in use.
+final class Switch: Sendable {
+    private let on = Mutex(false)
+    var isOn: Bool {
+        get { on.withLock { $0 } }
+        set { on.withLock { $0 = newValue } }
+    }
+}
