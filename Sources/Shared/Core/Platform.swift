@@ -7,6 +7,8 @@
     import Foundation
 #endif
 #if canImport(Glibc)
+    // Both declare the types of threads, and the one a file of this module loads first is asked for.
+    import CLinux
     import Glibc
 #elseif canImport(Musl)
     import Musl
