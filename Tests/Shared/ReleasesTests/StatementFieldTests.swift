@@ -195,17 +195,15 @@ struct StatementFieldTests {
         let device = try publisher.device { ($0.roots, $0.keySet) = (nil, nil) }
         var opened = 0
         for index in original.bytes.indices {
-            for bit: UInt8 in [0x01, 0x20, 0x80] {
-                var changed = original.bytes
-                changed[index] ^= bit
-                guard let offer = try? device.judge(changed, from: manifestURL) else { continue }
-                #expect(offer.manifest.url.hasPrefix("https://"))
-                guard let contents = try? offer.manifest.seal.open(with: key.publicKey) else { continue }
-                opened += 1
-                #expect(contents.digest == digest)
-                // Known again, whatever else was changed: a failed release is not offered under another spelling.
-                #expect(offer.identity == .checksum(seal.checksum))
-            }
+            var changed = original.bytes
+            changed[index] ^= [0x01, 0x20, 0x80][index % 3]
+            guard let offer = try? device.judge(changed, from: manifestURL) else { continue }
+            #expect(offer.manifest.url.hasPrefix("https://"))
+            guard let contents = try? offer.manifest.seal.open(with: key.publicKey) else { continue }
+            opened += 1
+            #expect(contents.digest == digest)
+            // Known again, whatever else was changed: a failed release is not offered under another spelling.
+            #expect(offer.identity == .checksum(seal.checksum))
         }
         // A changed version, address or sequence is what the source system's format leaves open.
         #expect(opened > 0)
