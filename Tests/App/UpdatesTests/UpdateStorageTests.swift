@@ -221,6 +221,33 @@ struct UpdateStorageTests {
         #expect(file.load()?.seed == "first")
     }
 
+    @Test("Numbers that no publisher signs are not read: a sum with them would end the app at each start")
+    func numbersOutOfRange() throws {
+        let number = { (value: Int64) in JSONValue.integer(value) }
+        let identity: JSONValue = ["checksum": "abc"]
+        let bundle: JSONValue = [
+            "tree": .string(TreeDigest(of: [1]).description), "identity": identity, "version": "1.2", "channel": "c",
+            "sequence": number(.min), "storageEpoch": 0,
+        ]
+        let failure: JSONValue = [
+            "identity": identity, "channel": "c", "sequence": 1, "version": "1.2", "count": number(.max),
+        ]
+        var state = try #require(
+            UpdateState([
+                "format": 1, "running": bundle, "failed": [failure], "checked": -1, "newestIssued": number(1 << 53),
+                "floors": ["c": ["taken": 3, "seen": 5], "d": ["taken": 3, "seen": number(.max)]],
+                "trial": ["attempts": number(.max), "nonce": "n"],
+            ]))
+        let running = try #require(state.running)
+        try #require(running.sequence == nil && state.failed.first?.count == 1)
+        #expect(state.trial == nil)
+        #expect(state.floors == ["c": ReleaseFloor(taken: 3, seen: 5)])
+        #expect(state.checked.milliseconds == 0 && state.newestIssued.milliseconds == 0)
+        state.mayComeAgain(running)
+        state.revert(.silent, at: Instant(seconds: 1))
+        #expect(state.failed.map(\.count) == [2])
+    }
+
     @Test("A state of a later app: what protects holds, and what it says runs does not")
     func laterState() throws {
         var state = UpdateState()
