@@ -216,10 +216,10 @@ extension Updater {
                 bundle.map { shelf.path($0.tree) }
             }
         let (tree, way) = try await BundleDownload(
-            offer: offer, channel: place.channel, root: place.root, shelf: shelf, bases: bases,
-            archiveKey: settings.archiveKey, fetch: fetch, disk: parts.disk, work: work, log: log,
+            offer.manifest, offer.payload, channel: place.channel, root: place.root, shelf: shelf,
+            archiveKey: settings.archiveKey, fetch: fetch, disk: parts.disk, work: work,
             progress: { [weak self] received, size in Task { await self?.progressed(received, size) } }
-        ).run()
+        ).run(bases: bases, log: log)
         let bundle = InstalledBundle(
             tree: tree.digest, identity: offer.identity, version: version,
             stamp: offer.payload?.stamp ?? String(tree.digest.description.prefix(7)), channel: place.channel,

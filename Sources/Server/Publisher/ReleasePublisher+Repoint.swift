@@ -111,7 +111,7 @@ extension ReleasePublisher {
             var manifest = release
             (manifest.sequence, manifest.publishedAt, manifest.envelope) = (claim.sequence, time.now.iso8601, nil)
             // The bucket may be served elsewhere today.
-            manifest.url = publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, release.version))
+            manifest.url = bundleURL(release.version)
             if let set, let key = keys?.release {
                 guard var payload = try await verified(release) else {
                     throw NacreError("ota.release", "Version \(release.version) is not signed by a key of the channel.")
