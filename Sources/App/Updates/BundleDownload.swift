@@ -48,9 +48,11 @@ package struct BundleDownload: Sendable {
 
     /// Takes the cheapest way, and the next one where that one does not lead there.
     ///
-    /// - Parameter bases: folders whose trees are whole: what a patch may start from, and where unchanged files come from.
+    /// - Parameters:
+    ///   - bases: folders whose trees are whole: what a patch may start from, and where unchanged files come from.
+    ///   - base: another one, which this check has read already.
     /// - Throws: `update.*`, `release.*`, `archive.*`, `file.*`, `transport.*`: of the last way that was tried.
-    func run(bases: [String], log: Log) async throws(NacreError) -> (tree: ReleaseTree, way: Way)
+    func run(bases: [String], measured base: Base?, log: Log) async throws(NacreError) -> (tree: ReleaseTree, way: Way)
     {
         guard let payload else { return (try await archive(), .archive) }
         let facts = payload.tree
@@ -58,7 +60,7 @@ package struct BundleDownload: Sendable {
             let path = shelf.path(facts.digest)
             return (try await ReleaseFetch.run(work) { () throws(NacreError) in try TreeFolder(path).measure() }, .copy)
         }
-        let trees = await measured(bases)
+        let trees = await measured(bases, besides: base)
         for patch in payload.patches where patch.algorithm == TreePatch.algorithm {
             guard let base = trees[patch.base], patch.object.size < payload.archive.size else { continue }
             do throws(NacreError) { return (try await self.patch(patch, from: base, giving: facts), .patch) } catch {
@@ -87,8 +89,9 @@ package struct BundleDownload: Sendable {
     }
 
     /// What lies in the bases, read file by file: a base that has been touched is another tree.
-    private func measured(_ bases: [String]) async -> [TreeDigest: Base] {
+    private func measured(_ bases: [String], besides known: Base?) async -> [TreeDigest: Base] {
         var result: [TreeDigest: Base] = [:]
+        if let known { result[known.tree.digest] = known }
         for folder in bases {
             let base = try? await ReleaseFetch.run(work) { () throws(NacreError) in try Base(folder) }
             if let base { result[base.tree.digest] = base }
