@@ -60,7 +60,7 @@ struct UpdateStorageTests {
 
     @Test("A step back that allows it empties the storage")
     func emptied() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("web/db", [1])
         let storage = WebStorage(folder.path + "/web", SystemDisk())
         #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
@@ -74,7 +74,7 @@ struct UpdateStorageTests {
 
     @Test("Two steps up and two down find each what was there")
     func ladder() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let storage = WebStorage(folder.path + "/web", SystemDisk())
         try folder.write("web/a/db", [0])
         #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
@@ -144,8 +144,8 @@ struct UpdateStorageTests {
 
     @Test("A step back that is cut short anywhere is gone on with", arguments: [CrashDisk.End.killed, .torn, .full])
     func cutShort(end: CrashDisk.End) throws {
-        func ready() throws -> TestFolder {
-            let folder = try TestFolder()
+        func ready() throws -> TemporaryFolder {
+            let folder = try TemporaryFolder()
             try folder.write("lost/x", [])
             try folder.write("web/db", [0])
             let storage = WebStorage(folder.path + "/web", SystemDisk())
@@ -194,7 +194,7 @@ struct UpdateStorageTests {
 
     @Test("A damaged state is not believed: the one before it is, and without one everything begins anew")
     func damagedState() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let file = UpdateStateFile(folder.path, SystemDisk())
         #expect(file.load() == nil)
         var state = UpdateState()
