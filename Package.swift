@@ -126,8 +126,8 @@ let serverHalf: [Target] =
         ], tests: ["NacreDatabaseTesting"])
     + module(
         "Publisher", in: "Server",
-        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "CLinux"],
-        tests: ["NacreUpdates", "NacreUpdatesTesting"])
+        ["NacreCore", "NacreCrypto", "NacreHTTP", "NacreReleases", "NacreUpdates", "CLinux"],
+        tests: ["NacreUpdatesTesting"])
     + module(
         "Server", in: "Server",
         [

@@ -41,6 +41,7 @@ class Servers:
         } | (environment or {})
         self.provider = provider
         self.openid = {}  # further settings under "oidc"
+        self.settings = {}  # further settings
         self.gateway = self.backend = None
 
     def configuration(self):
@@ -50,7 +51,7 @@ class Servers:
             "listen": {"host": "127.0.0.1", "port": self.gateway_port},
             "data": str(self.data),
             "upstream": f"http://127.0.0.1:{self.backend_port}",
-        }
+        } | self.settings
         if self.provider:
             settings["provider"] = {"enabled": False}
             settings["oidc"] = {"issuer": self.issuer, "clientID": self.provider.client_id,
@@ -79,6 +80,11 @@ class Servers:
 
     def stop_gateway(self):
         self.desktop.stop(self.gateway)
+
+    def config(self):
+        """What apps are told (`/api/v1.0/config/`)."""
+        with urllib.request.urlopen(self.origin + "/api/v1.0/config/", timeout=5) as answer:
+            return json.load(answer)
 
     def hours_later(self, hours):
         """Both server clocks jump; the processes go on."""

@@ -42,13 +42,14 @@ class World:
 
 
 @contextlib.contextmanager
-def world(report, schemes=("stmessages",), provider=None, environment=None, **options):
+def world(report, schemes=("stmessages",), provider=None, environment=None, settings=None, **options):
     with Desktop(report, **options) as desktop:
         if callable(provider):
             provider = provider(desktop)
         if callable(environment):
             environment = environment(desktop)
         servers = Servers(desktop, schemes=schemes, provider=provider, environment=environment)
+        servers.settings = settings(desktop) if settings else {}
         if provider:
             provider.start(servers.origin)
         browser = Browser(desktop, schemes=schemes, launch_from=[servers.origin])

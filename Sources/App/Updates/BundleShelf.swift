@@ -1,11 +1,11 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
-import NacreReleases
+package import NacreCore
+package import NacreReleases
 
 /// The bundles on the device, each in a folder with the name of its tree. A folder of that name is whole: it was filled
 /// elsewhere, brought to the disk, and then given the name.
-struct BundleShelf: Sendable {
+package struct BundleShelf: Sendable {
     private let disk: any UpdateDisk
     private let folder: String
     /// Where bundles are put together; what an earlier run has left there is nobody's.
@@ -14,16 +14,16 @@ struct BundleShelf: Sendable {
     var downloads: String { folder + "/downloads" }
     private var bundles: String { folder + "/bundles" }
 
-    init(_ folder: String, _ disk: any UpdateDisk) {
+    package init(_ folder: String, _ disk: any UpdateDisk) {
         self.disk = disk
         self.folder = folder
     }
 
-    func make() throws(NacreError) {
+    package func make() throws(NacreError) {
         for path in [folder, bundles, workshop, downloads] where !disk.isFolder(path) { try disk.makeFolder(path) }
     }
 
-    func path(_ tree: TreeDigest) -> String { bundles + "/" + tree.description }
+    package func path(_ tree: TreeDigest) -> String { bundles + "/" + tree.description }
 
     /// Whether the bundle can be shown: enough for a start, which has no time to read every file.
     func holds(_ tree: TreeDigest) -> Bool { disk.size(of: path(tree) + "/index.html") != nil }

@@ -1,18 +1,23 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import NacreCore
-import NacreHTTP
+package import NacreCore
+package import NacreHTTP
 import NacreReleases
 
 /// Fetches what lies in a bucket. Nothing is sent but the request: no session, no name of the device.
-struct ReleaseFetch: Sendable {
-    let transport: any HTTPTransport
-    let time: any TimeSource
-    let isDevelopment: Bool
+package struct ReleaseFetch: Sendable {
+    private let transport: any HTTPTransport
+    private let time: any TimeSource
+    private let isDevelopment: Bool
     private static let redirects = 3
     /// A store that is slower than this is none.
     private static let slowest = 4096
     private static let patience: Duration = .seconds(30)
+
+    /// - Parameter isDevelopment: whether http is allowed.
+    package init(transport: any HTTPTransport, time: any TimeSource, isDevelopment: Bool) {
+        (self.transport, self.time, self.isDevelopment) = (transport, time, isDevelopment)
+    }
 
     /// A small document, whole.
     enum Answer: Sendable {

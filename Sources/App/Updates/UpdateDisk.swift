@@ -59,7 +59,11 @@ extension UpdateDisk {
 
 /// The disk of this system.
 package struct SystemDisk: UpdateDisk {
-    package init() {}
+    private let isLasting: Bool
+
+    /// - Parameter isLasting: whether what is written is to outlast a failure of the power; a folder that is used up in one
+    ///   run is not, and spares the disk.
+    package init(isLasting: Bool = true) { self.isLasting = isLasting }
 
     package func makeFolder(_ path: String) throws(NacreError) { try PrivateFile.makeFolder(path) }
 
@@ -88,6 +92,7 @@ package struct SystemDisk: UpdateDisk {
     }
 
     package func sync(folder: String) throws(NacreError) {
+        guard isLasting else { return }
         let handle = nacre_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard handle >= 0 else { throw Self.fault(folder) }
         defer { nacre_close(handle) }
@@ -95,6 +100,7 @@ package struct SystemDisk: UpdateDisk {
     }
 
     package func syncAll(at path: String) throws(NacreError) {
+        guard isLasting else { return }
         let handle = nacre_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard handle >= 0 else { throw Self.fault(path) }
         defer { nacre_close(handle) }

@@ -46,10 +46,11 @@ extension Updater {
         }
         let manifest = try? ReleaseManifest(bytes: bytes)
         if settings.roots != nil, let envelope = manifest?.envelope { try await followKeys(of: envelope, place) }
-        let builtIn = await builtInTree()
+        // What runs has its name; the bundle inside the app is read for it, once.
+        let builtIn = state.running == nil ? await builtInBase() : nil
         let offer: ReleaseOffer
         do throws(ReleaseRefusal) {
-            offer = try device(place.channel, source, builtIn).judge(bytes, from: source.manifestURL)
+            offer = try device(place.channel, source, builtIn?.tree.digest).judge(bytes, from: source.manifestURL)
         } catch {
             let result = try refuse(error, source, place.channel)
             try change { state in
@@ -61,7 +62,7 @@ extension Updater {
             }
             return result
         }
-        let result = try await take(offer, place)
+        let result = try await take(offer, place, builtIn)
         try change { state in
             (state.checked, state.manifestURL) = (started, source.manifestURL)
             if case .refused = result { state.manifestTag = "" } else { state.manifestTag = newTag }
@@ -149,10 +150,9 @@ extension Updater {
         }
     }
 
-    private func builtInTree() async -> TreeDigest? {
+    private func builtInBase() async -> BundleDownload.Base? {
         let folder = folders.builtIn
-        let tree = try? await ReleaseFetch.run(work) { () throws(NacreError) in try TreeFolder(folder).measure() }
-        return tree?.digest
+        return try? await ReleaseFetch.run(work) { () throws(NacreError) in try BundleDownload.Base(folder) }
     }
 
     /// A guard said no. What the envelope has proven holds all the same.
@@ -192,7 +192,9 @@ extension Updater {
     private func believable(_ issued: Instant) -> Instant { min(issued, parts.time.now + .seconds(2 * 86_400)) }
 
     /// Brings an offer onto the shelf and stages it.
-    private func take(_ offer: ReleaseOffer, _ place: ChannelPlace) async throws(NacreError) -> UpdateCheck {
+    private func take(
+        _ offer: ReleaseOffer, _ place: ChannelPlace, _ builtIn: BundleDownload.Base?
+    ) async throws(NacreError) -> UpdateCheck {
         let version = offer.manifest.version
         let sequence = offer.payload?.sequence ?? offer.manifest.sequence
         if let payload = offer.payload { try change { state in learn(payload, place.channel, &state) } }
@@ -211,15 +213,15 @@ extension Updater {
         }
         phase = .downloading
         let bases =
-            [folders.builtIn]
+            (builtIn == nil ? [folders.builtIn] : [])
             + [state.running, state.fallback, state.staged].compactMap { bundle in
                 bundle.map { shelf.path($0.tree) }
             }
         let (tree, way) = try await BundleDownload(
-            offer: offer, channel: place.channel, root: place.root, shelf: shelf, bases: bases,
-            archiveKey: settings.archiveKey, fetch: fetch, disk: parts.disk, work: work, log: log,
+            offer.manifest, offer.payload, channel: place.channel, root: place.root, shelf: shelf,
+            archiveKey: settings.archiveKey, fetch: fetch, disk: parts.disk, work: work,
             progress: { [weak self] received, size in Task { await self?.progressed(received, size) } }
-        ).run()
+        ).run(bases: bases, measured: builtIn, log: log)
         let bundle = InstalledBundle(
             tree: tree.digest, identity: offer.identity, version: version,
             stamp: offer.payload?.stamp ?? String(tree.digest.description.prefix(7)), channel: place.channel,

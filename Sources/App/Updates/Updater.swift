@@ -31,6 +31,9 @@ package actor Updater: AppUpdater {
     private var waiting: TreeDigest?
     private var lastLoad: UInt64 = 0
     private var clock: Task<Void, Never>?
+    /// Whether this start has still to remove what nobody needs any more; the first page does not wait for that.
+    private var isUntidy = false
+    private var tidying: Task<Void, Never>?
     private var holds: [String: Instant] = [:]
     var checking: Task<UpdateCheck, Never>?
     var phase = UpdateStatus.Phase.idle
@@ -47,6 +50,7 @@ package actor Updater: AppUpdater {
     ) async -> Updater {
         let isHeld = await parts.isHeld()
         let updater = Updater(settings, folders, parts, log)
+        await updater.load()
         // The web view of the start before may still be writing down what it has.
         if await updater.mayExchangeStorage { try? await parts.time.sleep(for: .seconds(1)) }
         await updater.boot(isHeld)
@@ -66,18 +70,19 @@ package actor Updater: AppUpdater {
 
     deinit {
         clock?.cancel()
+        tidying?.cancel()
         thread.stop()
     }
 
+    private func load() { state = file.load() ?? UpdateState() }
+
     private var mayExchangeStorage: Bool {
-        let known = file.load()
-        return [known?.running, known?.staged, known?.fallback].contains { bundle in
+        [state.running, state.staged, state.fallback].contains { bundle in
             bundle.map { storage.mustChange(for: $0.storageEpoch, from: settings.builtInStorageEpoch) } ?? false
         }
     }
 
     private func boot(_ isHeld: Bool) {
-        state = file.load() ?? UpdateState()
         if state.seed.isEmpty { state.seed = parts.random.identifier() }
         guard lock != nil else { return showSafe() }
         let before = state
@@ -95,7 +100,7 @@ package actor Updater: AppUpdater {
         }
         guard state.trial == nil else { return }
         try? storage.settle()
-        tidy()
+        isUntidy = true
     }
 
     /// Where an attempt cannot be counted, none is made.
@@ -140,7 +145,13 @@ package actor Updater: AppUpdater {
 
     private func tidy() {
         guard lock != nil, checking == nil else { return }
+        isUntidy = false
         sweep(clearsDownloads: false)
+    }
+
+    /// The first page of this start is there, on trial or not.
+    private func tidyOnce() {
+        if isUntidy, state.trial == nil { tidy() }
     }
 
     func sweep(clearsDownloads: Bool) {
@@ -164,6 +175,14 @@ package actor Updater: AppUpdater {
     package func pageLoadStarted(_ pageLoad: UInt64) {
         guard pageLoad > lastLoad else { return }
         lastLoad = pageLoad
+        if isUntidy, tidying == nil {
+            // A page that never says that it has started has had its time then.
+            let (time, timeout) = (parts.time, settings.appReadyTimeout)
+            tidying = Task { [weak self] in
+                guard (try? await time.sleep(for: timeout)) != nil else { return }
+                await self?.tidyOnce()
+            }
+        }
         // A page that loads itself again and again does not win time.
         guard let trial = state.trial, pageLoad > mark, clock == nil else { return }
         let (time, timeout) = (parts.time, settings.appReadyTimeout)
@@ -174,6 +193,7 @@ package actor Updater: AppUpdater {
     }
 
     package func confirm(pageLoad: UInt64) {
+        if state.trial == nil, pageLoad > mark { return tidyOnce() }
         // guard: update-confirm-load
         guard state.trial != nil, pageLoad > mark, pageLoad == lastLoad else { return }
         stopClock()

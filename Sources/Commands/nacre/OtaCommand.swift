@@ -16,7 +16,7 @@ struct OtaCommand {
                                  [--platform P]... [--native-min V] [--native-below V] [--storage-epoch N] [--reset-storage]
                                  [--rollout PERCENT] [--expires DAYS] [--gateway URL]
                nacre ota promote [VERSION] | promote --rollout PERCENT
-               nacre ota rollback VERSION
+               nacre ota rollback VERSION [--reset-storage]
                nacre ota revoke VERSION
                nacre ota inspect
                nacre ota verify [--builtin FOLDER]... [--from N] [--platform P]
@@ -88,9 +88,10 @@ struct OtaCommand {
             }
             return tell(try await publisher.promote(rest.first))
         case "rollback":
-            try options.take(rest, 1, "rollback")
+            try options.take(rest, 1, "rollback", flags: ["--reset-storage"])
             return tell(
-                try await settings.publisher(keys: PublisherKeys(environment: environment)).rollback(to: rest[0]))
+                try await settings.publisher(keys: PublisherKeys(environment: environment)).rollback(
+                    to: rest[0], resetsStorage: options.has("--reset-storage")))
         case "revoke":
             try options.take(rest, 1, "revoke")
             return tell(try await settings.publisher(keys: PublisherKeys(environment: environment)).revoke(rest[0]))

@@ -2,7 +2,7 @@
 
 import CLinux
 package import NacreCore
-import NacreReleases
+import NacreUpdates
 
 /// A new file, written piece by piece; whoever reads it before `finish` has half of it.
 final class OutputFile {
@@ -57,10 +57,7 @@ package final class WorkFolder: Sendable {
         guard mkdir(path, 0o700) == 0 else { throw OutputFile.fault(path, nacre_errno()) }
     }
 
-    deinit {
-        for name in FolderNames.read(path) ?? [] { unlink(path + "/" + name) }
-        rmdir(path)
-    }
+    deinit { try? SystemDisk().remove(path) }
 
     func file(_ name: String) -> String { path + "/" + name }
 }

@@ -9,30 +9,27 @@ package struct ReleaseBase: Sendable {
     /// For messages: a version, or the folder of a built-in tree.
     package let label: String
     package let tree: ReleaseTree
-    /// Reads its files; takes long and blocks.
-    let content: @Sendable (ReleaseFile) throws(NacreError) -> [UInt8]
+    /// Where its files are.
+    let folder: TreeFolder
+    /// Holds the folder, where it is one for this run.
+    private let work: WorkFolder?
 
     /// The tree of a folder, such as the one built into a store build.
     ///
     /// - Throws: `release.*`, `file.read`.
     package init(folder path: String) throws(NacreError) {
-        let folder = TreeFolder(path)
-        label = path
+        (folder, label, work) = (TreeFolder(path), path, nil)
         tree = try folder.measure()
-        content = { (file) throws(NacreError) in try folder.bytes(file) }
     }
 
-    init(label: String, tree: ReleaseTree, contents: [TreeDigest: [UInt8]]) {
-        (self.label, self.tree) = (label, tree)
-        content = { (file) throws(NacreError) in
-            guard let bytes = contents[file.digest] else {
-                throw NacreError("release.missing", "\(file.path) of \(label) is missing.")
-            }
-            return bytes
-        }
+    init(label: String, tree: ReleaseTree, folder: TreeFolder, _ work: WorkFolder) {
+        (self.label, self.tree, self.folder, self.work) = (label, tree, folder, work)
     }
 
-    func stream() throws(NacreError) -> [UInt8] { try TreePatch.stream(of: tree, content: content) }
+    /// Reads its files; takes long and blocks.
+    func stream() throws(NacreError) -> [UInt8] {
+        try TreePatch.stream(of: tree) { (file) throws(NacreError) in try folder.bytes(file) }
+    }
 }
 
 /// Something that another thread looks at to see whether to go on.

@@ -87,19 +87,20 @@ extension ReleasePublisher {
                 + "this was announced. Look at it with inspect, then publish again.")
     }
 
-    /// Reads everything that was put now as a device does.
+    /// Reads everything that was put now as a device does, with its code.
     ///
     /// - Throws: `release.damaged`, `release.missing`: nothing was announced.
-    func readBack(_ manifest: ReleaseManifest, _ made: Made, _ set: ReleaseKeySet?, _ work: WorkFolder) async throws {
-        let reader = ReleaseReader(
-            source: source, channel: channel, archiveKey: try demandKeys().archive.publicKey, threads: threads)
+    func readBack(_ manifest: ReleaseManifest, _ made: Made, _ work: WorkFolder) async throws {
+        let payload = try manifest.envelope.map { try ReleasePayload(bytes: $0.payload) }
+        let client = try await client(
+            manifest, payload, from: source, archiveKey: try demandKeys().archive.publicKey, work)
         report.progress("read back", 0)
-        _ = try await reader.archive(manifest, made.bundle.object, tree: made.tree.digest, work: work)
-        guard set != nil else { return report.progress("read back", 1) }
-        let tree = try await reader.tree(.init(made.tree))
+        _ = try await client.archive()
+        guard let payload else { return report.progress("read back", 1) }
+        _ = try await client.list(payload.tree)
         // The bundle has been opened, the patches applied when they were made: here the bytes count.
-        for patch in made.patches { try await reader.patch(patch.facts, from: nil, giving: .init(tree)) }
-        try await each(made.newObjects ?? [], "read back") { _ = try await reader.object($0) }
+        for patch in payload.patches { try await client.patch(patch, from: nil, giving: payload.tree) }
+        try await client.telling { [report] in report.progress("read back", $0) }.objects(made.newObjects ?? [])
         report.progress("read back", 1)
     }
 

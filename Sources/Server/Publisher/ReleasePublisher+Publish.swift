@@ -57,7 +57,7 @@ extension ReleasePublisher {
 
         let manifest = try sign(request, made, state, set, claim)
         let key = ReleaseStore.release(channel, request.version)
-        try await readBack(manifest, made, set, work)
+        try await readBack(manifest, made, work)  // guard: publisher-read-back
         guard try await putOnce(key, .bytes(manifest.bytes)) else {
             throw NacreError(
                 "ota.other_publisher",
@@ -181,7 +181,7 @@ extension ReleasePublisher {
         let now = time.now
         var manifest = ReleaseManifest(
             version: request.version,
-            url: publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, request.version)),
+            url: bundleURL(request.version),
             seal: made.bundle.seal, sequence: claim.sequence, publishedAt: now.iso8601)
         guard let set, let key = keys?.release else { return manifest }
         var rollout = request.rollout

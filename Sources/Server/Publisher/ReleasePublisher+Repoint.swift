@@ -26,14 +26,36 @@ extension ReleasePublisher {
     }
 
     /// Re-points the manifest at an earlier release under a higher sequence; devices follow at their next check.
-    package func rollback(to version: String) async throws -> PublishOutcome {
+    ///
+    /// - Parameter resetsStorage: whether a device that has no copy of what an older storage epoch had stored may remove what it
+    ///   has; else it stays where it is.
+    package func rollback(to version: String, resetsStorage: Bool = false) async throws -> PublishOutcome {
         let state = try await state()
         guard let present = state.manifest else {
             throw NacreError("ota.nothing_published", "Nothing is published on the channel \(channel).")
         }
         let release = try await demandRelease(version)
-        if present.version == version { return unchanged(release, state) }
-        return try await announceAgain(release, state, rollbackOf: release.sequence) { _ in }
+        let signed = try await verified(release)
+        guard !resetsStorage || signed != nil else {  // guard: rollback-reset-signed
+            throw NacreError(
+                "ota.release",
+                "Version \(version) is not signed by a key of the channel, and only the signed part can say --reset-storage."
+            )
+        }
+        let isPresent = present.version == version
+        if isPresent, !resetsStorage || state.payload?.resetsStorage == true { return unchanged(release, state) }
+        if let now = state.payload, let signed, signed.storageEpoch < now.storageEpoch,
+            !resetsStorage, !signed.resetsStorage
+        {
+            report.say(
+                "note: version \(version) has storage epoch \(signed.storageEpoch), and \(now.version) has "
+                    + "\(now.storageEpoch): devices that have used the newer storage stay there, unless --reset-storage lets "
+                    + "them remove it")
+        }
+        let origin = isPresent ? state.payload?.rollbackOf : release.sequence
+        return try await announceAgain(release, state, rollbackOf: origin) {
+            if resetsStorage { $0.resetsStorage = true }
+        }
     }
 
     /// Withdraws a version's tree: no device goes on with it, and none takes it again.
@@ -111,7 +133,7 @@ extension ReleasePublisher {
             var manifest = release
             (manifest.sequence, manifest.publishedAt, manifest.envelope) = (claim.sequence, time.now.iso8601, nil)
             // The bucket may be served elsewhere today.
-            manifest.url = publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, release.version))
+            manifest.url = bundleURL(release.version)
             if let set, let key = keys?.release {
                 guard var payload = try await verified(release) else {
                     throw NacreError("ota.release", "Version \(release.version) is not signed by a key of the channel.")

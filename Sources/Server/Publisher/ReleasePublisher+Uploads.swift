@@ -112,13 +112,13 @@ extension ReleasePublisher {
         var bases: [ReleaseBase] = []
         for manifest in try await history(count, state) {
             do {
-                let payload = try await verified(manifest)
-                let reader = ReleaseReader(
-                    source: BucketSource(bucket), channel: channel, archiveKey: keys?.archive.publicKey,
-                    threads: threads)
-                let (tree, contents) = try await reader.archive(
-                    manifest, payload?.archive, tree: payload?.tree.digest, work: work)
-                bases.append(ReleaseBase(label: manifest.version, tree: tree, contents: contents))
+                var manifest = manifest
+                // The bucket may be served elsewhere today.
+                manifest.url = bundleURL(manifest.version)
+                let client = try await client(
+                    manifest, try await verified(manifest), from: BucketSource(bucket),
+                    archiveKey: keys?.archive.publicKey, work)
+                bases.append(try await client.base(manifest.version))
             } catch let error as NacreError {
                 report.say("no patch from \(manifest.version): \(error.message)")
             }

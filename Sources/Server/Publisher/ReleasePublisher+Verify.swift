@@ -45,23 +45,15 @@ extension ReleasePublisher {
         }
         ways.append(VerifiedWay(what: "manifest, version \(manifest.version)", bytes: bytes.count, fault: nil))
         let work = try WorkFolder(in: workParent, random: random)
-        let reader = ReleaseReader(source: source, channel: channel, archiveKey: trust.archiveKey, threads: threads)
         let payload = offer.payload
+        let client = try await client(offer.manifest, payload, from: source, archiveKey: trust.archiveKey, work)
         if trust.archiveKey != nil {
-            ways.append(
-                await way("archive", payload?.archive.size) {
-                    let opened = try await reader.archive(
-                        manifest, payload?.archive, tree: payload?.tree.digest, work: work)
-                    let index = try ReleasePath("index.html")
-                    guard opened.tree[index] != nil else {
-                        throw NacreError("release.index", "The archive has no index.html.")
-                    }
-                })
+            ways.append(await way("archive", payload?.archive.size) { _ = try await client.archive() })
         }
         guard let payload else { return ways }
-        if payload.hasObjects { ways += await objects(payload, reader) }
-        ways += try await patches(payload, reader, builtIns: builtIns, previous: previous, work)
-        return ways
+        let bases = try await bases(builtIns, previous: previous, besides: payload.version, trust, work)
+        if payload.hasObjects { ways += await objects(payload, client, bases) }
+        return ways + (await patches(payload, client, bases))
     }
 
     /// The key set a device comes to: the chain from what its roots vouch for.
@@ -99,55 +91,62 @@ extension ReleasePublisher {
         }
     }
 
-    private func objects(_ payload: ReleasePayload, _ reader: ReleaseReader) async -> [VerifiedWay] {
+    /// File by file: a device that has nothing, and those whose tree no patch starts from.
+    private func objects(
+        _ payload: ReleasePayload, _ client: ReleaseClient, _ bases: [ReleaseBase]
+    ) async -> [VerifiedWay] {
         let tree: ReleaseTree
-        do { tree = try await reader.tree(payload.tree) } catch {
+        do { tree = try await client.list(payload.tree) } catch {
             return [
                 VerifiedWay(what: "list of files", bytes: nil, fault: (error as? NacreError)?.message ?? "\(error)")
             ]
         }
-        var seen: Set<TreeDigest> = []
-        let files = tree.files.filter { seen.insert($0.digest).inserted }
-        return [
-            await way("\(files.count) files, one by one", nil) {
-                try await each(files, "files") { _ = try await reader.object($0) }
+        let what = "\(Set(tree.files.map(\.digest)).count) files, one by one"
+        var ways = [
+            await way(what, nil) {
+                try await client.telling { [report] in report.progress(what, $0) }.files(tree)
             }
         ]
+        for base in bases where base.tree.digest != payload.tree.digest && payload.patch(from: base) == nil {
+            let known = Set(base.tree.files.map(\.digest))
+            let count = Set(tree.files.map(\.digest)).subtracting(known).count
+            ways.append(
+                await way("from \(base.label): no patch; \(count) files one by one", nil) {
+                    try await client.files(tree, with: base)
+                })
+        }
+        return ways
+    }
+
+    /// The trees that devices have: those of store builds, and of the last releases.
+    private func bases(
+        _ builtIns: [String], previous count: Int, besides version: String, _ trust: AppTrust, _ work: WorkFolder
+    ) async throws -> [ReleaseBase] {
+        var bases: [ReleaseBase] = []
+        for path in builtIns { bases.append(try await threads.run { try ReleaseBase(folder: path) }) }
+        guard count > 0, trust.archiveKey != nil else { return bases }
+        for manifest in try await history(count + 1, try await state()) where manifest.version != version {
+            guard let old = try await verified(manifest) else { continue }
+            var manifest = manifest
+            // The bucket may be served elsewhere today.
+            manifest.url = bundleURL(manifest.version)
+            let client = try await client(manifest, old, from: source, archiveKey: trust.archiveKey, work)
+            do { bases.append(try await client.base(manifest.version)) } catch let error as NacreError {
+                report.say("note: \(manifest.version) is no base to try: \(error.message)")
+            }
+        }
+        return bases
     }
 
     private func patches(
-        _ payload: ReleasePayload, _ reader: ReleaseReader, builtIns: [String], previous count: Int, _ work: WorkFolder
-    ) async throws -> [VerifiedWay] {
+        _ payload: ReleasePayload, _ client: ReleaseClient, _ bases: [ReleaseBase]
+    ) async -> [VerifiedWay] {
         var ways: [VerifiedWay] = []
-        var bases: [ReleaseBase] = []
-        for path in builtIns { bases.append(try await threads.run { try ReleaseBase(folder: path) }) }
-        if count > 0 {
-            let state = try await state()
-            for manifest in try await history(count + 1, state) where manifest.version != payload.version {
-                guard let old = try await verified(manifest) else { continue }
-                if let opened = try? await reader.archive(manifest, old.archive, tree: old.tree.digest, work: work) {
-                    bases.append(ReleaseBase(label: manifest.version, tree: opened.tree, contents: opened.contents))
-                }
-            }
-        }
         for base in bases where base.tree.digest != payload.tree.digest {
-            guard
-                let patch = payload.patches.first(where: {
-                    $0.base == base.tree.digest && $0.algorithm == TreePatch.algorithm
-                })
-            else {
-                let known = Set(base.tree.files.map(\.digest))
-                let lacking = (try? await reader.tree(payload.tree))?.files.filter { !known.contains($0.digest) }.count
-                ways.append(
-                    VerifiedWay(
-                        what: "from \(base.label): no patch; \(lacking.map(String.init) ?? "?") files one by one",
-                        bytes: nil,
-                        fault: nil))
-                continue
-            }
+            guard let patch = payload.patch(from: base) else { continue }
             ways.append(
                 await way("patch from \(base.label)", patch.object.size) {
-                    try await reader.patch(patch, from: base, giving: payload.tree)
+                    try await client.patch(patch, from: base, giving: payload.tree)
                 })
         }
         // Those whose base is not here: that they are what was signed, at least.
@@ -155,7 +154,7 @@ extension ReleasePublisher {
         for patch in payload.patches where !known.contains(patch.base) {
             ways.append(
                 await way("patch from the tree \(patch.base.description.prefix(12))…", patch.object.size) {
-                    try await reader.patch(patch, from: nil, giving: payload.tree)
+                    try await client.patch(patch, from: nil, giving: payload.tree)
                 })
         }
         return ways
@@ -199,5 +198,12 @@ extension ReleasePublisher {
             } ?? .null,
             "releases": .array(releases),
         ]
+    }
+}
+
+extension ReleasePayload {
+    /// The patch that a device with this tree would take.
+    fileprivate func patch(from base: ReleaseBase) -> PatchFacts? {
+        patches.first { $0.base == base.tree.digest && $0.algorithm == TreePatch.algorithm }
     }
 }

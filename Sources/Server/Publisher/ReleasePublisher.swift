@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 package import NacreCore
+import NacreCrypto
 import NacreReleases
 
 /// What publishing says while it works.
@@ -53,6 +54,21 @@ package struct ReleasePublisher: Sendable {
 
     /// Where devices ask for the newest release (MOBILE_OTA_MANIFEST_URL).
     package var manifestURL: String { publicBase + "/" + ReleaseStore.manifest(channel) }
+
+    /// Where devices find the bundle of a version.
+    func bundleURL(_ version: String) -> String {
+        publicBase + "/" + PublicAddress.path(ReleaseStore.bundle(channel, version))
+    }
+
+    /// A device that has nothing yet, to try a release on.
+    func client(
+        _ manifest: ReleaseManifest, _ payload: ReleasePayload?, from source: any ReleaseSource,
+        archiveKey: PublicKey?, _ work: WorkFolder
+    ) async throws -> ReleaseClient {
+        try await ReleaseClient(
+            manifest, payload, from: source, root: publicBase, channel: channel, archiveKey: archiveKey, time: time,
+            threads: threads, work: work)
+    }
 
     /// The keys, or the reason why there is nothing to sign with.
     func demandKeys() throws(NacreError) -> PublisherKeys {

@@ -8,17 +8,29 @@ package protocol ReleaseSource: Sendable {
     /// For messages.
     var name: String { get }
 
+    /// What to do where something is missing, behind a space; or nothing.
+    var remedy: String { get }
+
     /// - Throws: `release.missing`, `bucket.*`, `transport.*`.
     func bytes(_ key: String, upTo limit: Int) async throws -> [UInt8]
 
-    /// Copies what lies under a key into a file.
-    func download(_ key: String, to path: String, upTo limit: Int) async throws
+    /// What the app's own code sends its requests with.
+    ///
+    /// - Parameters:
+    ///   - root: the public address.
+    ///   - work: for what is read on the way.
+    func transport(under root: String, _ threads: WorkThreads, _ work: WorkFolder) throws(NacreError)
+        -> any HTTPTransport
+
+    /// Tries again what the network breaks.
+    func patiently<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value
 }
 
 /// Reads from the bucket itself.
 package struct BucketSource: ReleaseSource {
     private let bucket: any ReleaseBucket
     package var name: String { bucket.name }
+    package var remedy: String { "" }
 
     package init(_ bucket: any ReleaseBucket) { self.bucket = bucket }
 
@@ -27,9 +39,14 @@ package struct BucketSource: ReleaseSource {
         return item.bytes
     }
 
-    package func download(_ key: String, to path: String, upTo limit: Int) async throws {
-        guard try await bucket.download(key, to: path, upTo: limit) else { throw missing(key) }
+    package func transport(
+        under root: String, _ threads: WorkThreads, _ work: WorkFolder
+    ) throws(NacreError) -> any HTTPTransport {
+        BucketTransport(bucket: bucket, base: try WebURL(root + "/").path, threads: threads, work: work)
     }
+
+    /// A bucket has its own patience.
+    package func patiently<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value { try await body() }
 
     private func missing(_ key: String) -> NacreError {
         NacreError("release.missing", "\(key) is missing in \(name).")
@@ -41,6 +58,7 @@ package struct PublicSource: ReleaseSource {
     private let base: String
     private let sender: PatientSender
     package var name: String { base }
+    package let remedy = " Check MOBILE_OTA_PUBLIC_BASE_URL, and the bucket's rights with: nacre ota bucket"
 
     /// - Throws: `url.malformed`.
     package init(
@@ -67,13 +85,12 @@ package struct PublicSource: ReleaseSource {
         }
     }
 
-    package func download(_ key: String, to path: String, upTo limit: Int) async throws {
-        let url = try WebURL(url(key))
-        try await sender.patiently { transport in
-            let response = try await transport.send(HTTPRequest(.get, url))
-            try check(response.status, url)
-            try await save(response.body, to: path, upTo: limit, key)
-        }
+    package func transport(
+        under root: String, _ threads: WorkThreads, _ work: WorkFolder
+    ) -> any HTTPTransport { sender.transport }
+
+    package func patiently<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        try await sender.patiently { _ in try await body() }
     }
 
     private func check(_ status: HTTPStatus, _ url: WebURL) throws(NacreError) {
@@ -83,8 +100,7 @@ package struct PublicSource: ReleaseSource {
         }
         throw NacreError(
             "release.missing",
-            "\(url) answers \(status.rawValue) to a reader without credentials; check MOBILE_OTA_PUBLIC_BASE_URL, and the "
-                + "bucket's rights with: nacre ota bucket")
+            "\(url) answers \(status.rawValue) to a reader without credentials.\(remedy)")
     }
 }
 
@@ -138,7 +154,9 @@ package struct PatientSender: Sendable {
 
     /// What another moment may mend.
     private static func passes(_ error: NacreError) -> Bool {
-        ["transport.unreachable", "transport.timeout", "transport.protocol", "transport.busy"].contains(
-            error.code.rawValue)
+        [
+            "transport.unreachable", "transport.timeout", "transport.protocol", "transport.busy", "update.unwell",
+            "update.cut",
+        ].contains(error.code.rawValue)
     }
 }

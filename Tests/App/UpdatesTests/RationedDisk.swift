@@ -16,8 +16,16 @@ struct RationedDisk: UpdateDisk {
 
     private let base = SystemDisk()
     private let refuses: @Sendable (Step, _ path: String) -> Bool
+    private let looks: @Sendable (_ path: String) -> Void
 
-    init(refusing refuses: @escaping @Sendable (Step, _ path: String) -> Bool) { self.refuses = refuses }
+    init(refusing refuses: @escaping @Sendable (Step, _ path: String) -> Bool) {
+        (self.refuses, looks) = (refuses, { _ in })
+    }
+
+    /// Room for everything; `looks` is told of each file that is read, and of each place that is asked for its room.
+    init(looks: @escaping @Sendable (_ path: String) -> Void) {
+        (self.looks, refuses) = (looks, { _, _ in false })
+    }
 
     private func ask(_ step: Step, _ path: String) throws(NacreError) {
         if refuses(step, path) { throw NacreError("file.disk_full", "There is no room left.") }
@@ -45,11 +53,17 @@ struct RationedDisk: UpdateDisk {
         try base.sync(folder: folder)
     }
     func syncAll(at path: String) throws(NacreError) { try ask(.sync, path) }
-    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? { try base.read(path, upTo: limit) }
+    func read(_ path: String, upTo limit: Int) throws(NacreError) -> [UInt8]? {
+        looks(path)
+        return try base.read(path, upTo: limit)
+    }
     func names(in folder: String) throws(NacreError) -> [String] { try base.names(in: folder) }
     func size(of path: String) -> Int? { base.size(of: path) }
     func isFolder(_ path: String) -> Bool { base.isFolder(path) }
-    func space(at path: String) -> Int? { base.space(at: path) }
+    func space(at path: String) -> Int? {
+        looks(path)
+        return base.space(at: path)
+    }
 }
 
 /// Something that a test turns on while a disk is in use.

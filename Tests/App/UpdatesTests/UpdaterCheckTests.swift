@@ -27,6 +27,24 @@ struct UpdaterCheckTests {
         #expect(!world.bucket.requests.contains { $0.contains("/objects/") || $0.contains("/bundles/") })
     }
 
+    @Test("UP-10: a check reads the bundle inside the app once")
+    func readOnce() async throws {
+        let world = try UpdateWorld()
+        var draft = world.draft("1.1", 2)
+        draft.bases = [UpdateWorld.builtIn]
+        try world.publisher.publish(draft)
+        // The guards ask for room after it was read, and before the download: read again, it would be another tree.
+        let disk = RationedDisk(looks: { path in
+            guard path.hasSuffix("/updates"), world.bucket.requests.contains(Self.manifest) else { return }
+            _ = try? world.folder.write("dist/late.txt", [1])
+        })
+        let updater = try await world.start(disk)
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+        #expect(world.folder.read("dist/late.txt") == [1])
+        #expect(world.bucket.requests.filter { $0.contains("/patches/") }.count == 1)
+        #expect(!world.bucket.requests.contains { $0.contains("/trees/") || $0.contains("/bundles/") })
+    }
+
     @Test("UP-10: without a patch only files come that are not here")
     func objects() async throws {
         let world = try UpdateWorld()

@@ -4,6 +4,7 @@ import NacreCore
 import NacreReleases
 import NacreTesting
 import NacreUpdatesTesting
+import Synchronization
 import Testing
 
 @testable import NacreUpdates
@@ -223,6 +224,77 @@ struct UpdaterTrialTests {
         await updater.pageLoadStarted(3)
         await updater.confirm(pageLoad: 3)
         #expect(await updater.running.isOnTrial == false)
+    }
+
+    @Test("A start reads its state once")
+    func readsOnce() async throws {
+        let world = try await Self.staged()
+        do {
+            let updater = try await world.start()
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+        }
+        let reads = Mutex<[String]>([])
+        let disk = RationedDisk(looks: { path in reads.withLock { $0.append(path) } })
+        let updater = try await world.start(disk)
+        #expect(await updater.running.version == "1.1")
+        #expect(reads.withLock { $0 }.filter { $0.hasSuffix("/state.json") }.count == 1)
+    }
+
+    /// Whether what no release and no start needs is still on the device.
+    private func isUntidy(_ world: UpdateWorld) -> Bool {
+        let disk = SystemDisk()
+        let updates = world.folder.path + "/updates"
+        return disk.isFolder(updates + "/bundles/old") && disk.isFolder(updates + "/work/left")
+    }
+
+    private func litter(_ world: UpdateWorld) throws {
+        try world.folder.write("updates/bundles/old/index.html", [1])
+        try world.folder.write("updates/work/left/index.html", [1])
+    }
+
+    @Test("What nobody needs is removed after the first page, which does not wait for that")
+    func tidiesLater() async throws {
+        let world = try await Self.confirmed()
+        world.isHeld = true
+        try litter(world)
+        let updater = try await world.start()
+        await updater.pageLoadStarted(1)
+        #expect(isUntidy(world))
+        await updater.confirm(pageLoad: 1)
+        #expect(!isUntidy(world))
+        #expect(try SystemDisk().names(in: world.folder.path + "/updates/work").isEmpty)
+        // What runs, and what is staged, stays; and it was once for this start.
+        #expect(try SystemDisk().names(in: world.folder.path + "/updates/bundles").count == 2)
+        try litter(world)
+        await updater.confirm(pageLoad: 1)
+        #expect(isUntidy(world))
+    }
+
+    @Test("A page that never says that it has started keeps nothing on the device")
+    func tidiesAnyway() async throws {
+        let world = try UpdateWorld()
+        let updater = try await world.start()
+        try litter(world)
+        await updater.pageLoadStarted(1)
+        try await until { world.time.sleeperCount == 1 }
+        world.time.advance(by: .seconds(9))
+        #expect(isUntidy(world))
+        world.time.advance(by: .seconds(2))
+        try await until { !isUntidy(world) }
+        _ = await updater.running
+    }
+
+    @Test("While a bundle is on trial nothing is removed; its confirm does that")
+    func tidiesAtConfirm() async throws {
+        let world = try await Self.confirmed()
+        let updater = try await world.start()
+        #expect(await updater.running.isOnTrial)
+        try litter(world)
+        await updater.pageLoadStarted(1)
+        #expect(isUntidy(world))
+        await updater.confirm(pageLoad: 1)
+        #expect(!isUntidy(world))
     }
 
     @Test("Files that are gone are no fault of the release: it comes again")

@@ -51,4 +51,29 @@ struct AppTests {
         let back = await updater.check(isAsked: true)
         #expect(back == .staged(version: "1.0"), "\(back)")
     }
+
+    @Test("UP-8: below a storage epoch a rollback is followed where it says --reset-storage")
+    func followsBack() async throws {
+        let world = try await World.signed()
+        let builtIn = try world.build("built in")
+        try await world.publish("1.0")
+        try await world.publish("1.1") { $0.storageEpoch = 1 }
+        let window = TestWindow()
+        do {
+            let updater = try await updater(world, builtIn, window)
+            #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+        }
+        let updater = try await updater(world, builtIn, window)
+        #expect(await updater.running.version == "1.1")
+        await updater.pageLoadStarted(1)
+        await updater.confirm(pageLoad: 1)
+        _ = try await world.publisher().rollback(to: "1.0")
+        guard case .refused(let why) = await updater.check(isAsked: true) else {
+            Issue.record("taken without a way back")
+            return
+        }
+        #expect(why.hasPrefix("storage"))
+        _ = try await world.publisher().rollback(to: "1.0", resetsStorage: true)
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.0"))
+    }
 }

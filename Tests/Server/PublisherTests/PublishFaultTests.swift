@@ -2,6 +2,7 @@
 
 import Foundation
 import NacreCore
+import NacreHTTP
 import NacreReleases
 import NacreTesting
 import Synchronization
@@ -188,6 +189,54 @@ struct PublishFaultTests {
         }
         let faults = try? await world.faults()
         #expect(faults != [])
+    }
+
+    @Test(
+        "Verify goes where an app goes: a manifest that names another place for its bundle is found",
+        arguments: [
+            "https://bucket.example.org/app/channels/prod/bundles/0.9.zip", "https://elsewhere.example.org/1.0.zip",
+        ],
+        [true, false])
+    func otherPlace(url: String, readsBucket: Bool) async throws {
+        let world = try await World.signed()
+        try await world.publish("1.0")
+        var manifest = try #require(try await world.manifest())
+        manifest.url = url
+        _ = try await world.bucket.put(ReleaseStore.manifest("prod"), .bytes(manifest.bytes), .always)
+        let ways = try await world.publisher(readsBucket: readsBucket).verify(
+            world.trust, builtIns: [], previous: 0, platform: "linux")
+        #expect(ways.filter { $0.fault != nil }.map(\.what) == ["archive"])
+        #expect(try folders(world) == 0)
+    }
+
+    private func folders(_ world: World) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: world.folder.path).count { $0.hasPrefix("nacre-ota-") }
+    }
+
+    @Test("The app's requests are answered from the bucket, and from nowhere else")
+    func bucketTransport() async throws {
+        let world = try await World.signed()
+        try await world.publish("1.0+a")
+        try Data("secret".utf8).write(to: URL(filePath: world.folder.path + "/secret"))
+        let work = try WorkFolder(in: world.folder.path, random: SystemRandom())
+        let transport = try BucketSource(world.bucket).transport(under: base, world.threads, work)
+        func status(_ path: String) async throws -> Int {
+            try await transport.send(HTTPRequest(.get, try WebURL("https://bucket.example.org" + path))).status.rawValue
+        }
+        #expect(try await status("/app/channels/prod/manifest.json") == 200)
+        #expect(try await status("/channels/prod/manifest.json") == 404)
+        #expect(try await status("/app/channels/prod/none") == 404)
+        for way in ["../secret", "channels/../../secret", "%2e%2e/secret", "%2E%2E%2Fsecret"] {
+            #expect(try await status("/app/" + way) == 404, "\(way)")
+        }
+        let url = try WebURL(world.publisher().bundleURL("1.0+a"))
+        let bundle = try await transport.send(HTTPRequest(.get, url)).body.collect(upTo: 1_000_000)
+        #expect(
+            bundle
+                == Array(
+                    try Data(
+                        contentsOf: URL(filePath: world.folder.path + "/bucket/" + ReleaseStore.bundle("prod", "1.0+a"))
+                    )))
     }
 
     @Test("Verify finds a release that signs another bundle than the one that lies there")

@@ -44,6 +44,39 @@ struct RepointTests {
         #expect(try await world.manifest()?.bytes == before)
     }
 
+    @Test("UP-8: a rollback below a storage epoch says what devices do, and --reset-storage lets them follow")
+    func resetStorage() async throws {
+        let world = try await World.signed()
+        try await world.publish("1.0")
+        try await world.publish("1.1") { $0.storageEpoch = 1 }
+        _ = try await world.publisher().rollback(to: "1.0")
+        #expect(world.said.text.contains("--reset-storage"))
+        #expect(try #require(try await world.payload()).resetsStorage == false)
+        // Said afterwards as well; the same once more changes nothing.
+        let outcome = try await world.publisher().rollback(to: "1.0", resetsStorage: true)
+        #expect(outcome.what == .announced && outcome.sequence == 4)
+        let payload = try #require(try await world.payload())
+        #expect(payload.resetsStorage && payload.storageEpoch == 0 && payload.rollbackOf == 1)
+        #expect(try await world.publisher().rollback(to: "1.0", resetsStorage: true).what == .unchanged)
+        #expect(try await world.publisher().rollback(to: "1.0").what == .unchanged)
+        // It is said of this announcement, and of no later one.
+        _ = try await world.publisher().rollback(to: "1.1")
+        _ = try await world.publisher().rollback(to: "1.0")
+        #expect(try #require(try await world.payload()).resetsStorage == false)
+        #expect(try await world.faults() == [])
+    }
+
+    @Test("Without a signed part nothing can say --reset-storage, and nothing is announced")
+    func resetUnsigned() async throws {
+        let world = try World()
+        let publisher = try world.publisher(keys: PublisherKeys(archive: TestKeys.archive, release: nil))
+        try await world.publish("1.0", by: publisher)
+        try await world.publish("1.1", by: publisher)
+        #expect(await code { try await publisher.rollback(to: "1.0", resetsStorage: true) } == "ota.release")
+        #expect(try await world.manifest()?.version == "1.1")
+        #expect(try await publisher.rollback(to: "1.0").what == .announced)
+    }
+
     @Test("UP-8: a staged release is announced by promote, without any key, and a second time changes nothing")
     func stage() async throws {
         let world = try await World.signed()
