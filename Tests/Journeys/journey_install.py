@@ -28,6 +28,15 @@ BASE = FOLDER / "base.tar"
 DEPENDENCIES = ["adduser", "init-system-helpers", "ca-certificates", "libcurl4", "libpsl5", "libsodium23",
                 "libsqlite3-0", "libssl3", "libpq5"]
 
+# As docs/updates.md begins, but for the web server.
+PUBLISH = """cd /root && {
+    nacre ota keygen && nacre ota keygen --roots; } >ota.env 2>/dev/null && set -a && . ./ota.env && set +a &&
+    export NACRE_OTA_BUCKET=/root/bucket MOBILE_OTA_CHANNEL=dev MOBILE_OTA_PUBLIC_BASE_URL=http://127.0.0.1:9 &&
+    printf '{"app": {"id": "org.example.app", "name": "App", "version": "1.0.0"}, "updates": {"publicKey": "%s", "rootKeys": ["%s"]}}' \
+        "$MOBILE_OTA_SIGNING_PUBLIC_KEY_B64" "$NACRE_OTA_ROOT_PUBLIC_KEY" >nacre.json &&
+    nacre ota bucket && nacre ota keys make >keys.json && nacre ota keys put keys.json &&
+    nacre ota publish dist --version 1.0.0 --no-read-back && nacre ota inspect"""
+
 
 def mirror():
     """The first Debian mirror of this machine's apt."""
@@ -232,6 +241,12 @@ def story(report):
     said = chroot(INSIDE, "nacre", "admin", "sessions", check=False)
     report.see("an admin task without a configuration says what is missing, with status 78",
                said.returncode == 78 and "origin" in said.stdout, said.stdout.strip())
+
+    (INSIDE / "root/dist").mkdir()
+    (INSIDE / "root/dist/index.html").write_text("<!doctype html><title>App</title>")
+    said = chroot(INSIDE, "sh", "-c", PUBLISH, check=False)
+    report.see("nacre ota makes keys, publishes with them and reads back what it has published",
+               said.returncode == 0 and "1.0.0" in said.stdout, said.stdout.strip()[-300:])
 
     gateway, provider, metrics = free_port(), free_port(), free_port()
     settings = json.loads(config.read_text()) | {
