@@ -11,6 +11,18 @@ from desktop import free_port
 from report import until
 
 
+# The middle of an element, after two frames: before its first one a page hears no mouse. A hidden tab draws none.
+PLACE = """(async () => {
+    const e = document.querySelector(%s);
+    if (!e || document.readyState !== 'complete') return null;
+    e.scrollIntoView({block: 'center'});
+    const frame = () => new Promise(requestAnimationFrame), late = new Promise((done) => setTimeout(done, 500));
+    await Promise.race([frame().then(frame), late]);
+    const r = e.getBoundingClientRect(), [x, y] = [r.x + r.width / 2, r.y + r.height / 2];
+    return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+})()"""
+
+
 class Page:
     """One tab, by the DevTools protocol. Mouse and keys are trusted input, as from a person."""
 
@@ -43,14 +55,18 @@ class Page:
         return self.evaluate("document.body ? document.body.innerText : ''")
 
     def click(self, selector):
-        place = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
-            " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
-            " return [r.x + r.width / 2, r.y + r.height / 2] }})()".replace("}})", "})"))
-        if not place:
-            raise RuntimeError(f"nothing matches {selector} on {self.url}")
+        """As a person does: when it is drawn, stays where it is, and nothing lies over it."""
+        seen = [None]
+
+        def place():
+            seen.append(self.evaluate(PLACE % json.dumps(selector)))
+            return seen[-1] if seen[-1] == seen[-2] else None
+
+        spot = until(place, 10)
+        if not spot:
+            raise RuntimeError(f"nothing to click matches {selector} on {self.url}")
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=kind, x=spot[0], y=spot[1], button="left", clickCount=1)
 
     def type(self, selector, text):
         self.click(selector)
