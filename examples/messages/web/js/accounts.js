@@ -36,7 +36,7 @@ function row(account, isCurrent, run) {
   // Where it tells them apart, the server, too.
   const servers = new Set(accounts.list.map(({ server }) => server).filter(Boolean));
   const lines = [name && email, servers.size > 1 && account.server?.replace(/^https?:\/\//, "")].filter(Boolean);
-  return h("button", { class: "menu-row account-row", type: "button", "aria-current": isCurrent && "true", data: { account: id }, on: { click: run } },
+  return h("button", { class: "menu-row account-row", type: "button", "aria-current": isCurrent && "true", autofocus: isCurrent, data: { account: id }, on: { click: run } },
     h("nc-avatar", { size: "small", name: name ?? "", email: email ?? "" }),
     h("span", { class: "grow account-lines" },
       h("bdi", { class: "one-line" }, name || email || m("accounts.new")),
