@@ -118,10 +118,16 @@ def asked(app):
 
 
 def typed(app, text):
-    app.click(ADDRESS)
-    app.desktop.xdotool("key", "ctrl+a")
-    app.desktop.xdotool("type", "--delay", "15", text)
-    app.wait_for(f"document.querySelector('{ADDRESS}').value == {json.dumps(text)}", 10, f"{text} to be typed")
+    """As a person does, who looks at what stands there before they press Return: a window that has just come may lose a key."""
+    stands = f"document.querySelector('{ADDRESS}').value == {json.dumps(text)}"
+    for _ in range(3):
+        app.click(ADDRESS)
+        app.wait_for(f"document.activeElement === document.querySelector('{ADDRESS}')", 10, "the field to take the click")
+        app.desktop.xdotool("key", "ctrl+a")
+        app.desktop.xdotool("type", "--delay", "15", text)
+        if until(lambda: app.evaluate(stands), 5):
+            break
+    app.wait_for(stands, 5, f"{text} to be typed")
     app.desktop.xdotool("key", "Return")
 
 
