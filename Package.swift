@@ -245,7 +245,7 @@ let fuzzing: [Target] =
             name: "NacreFuzzProperties",
             dependencies: [
                 "NacreCore", "NacreCrypto", "NacreHTTP", "NacreJOSE", "NacreListener", "NacrePorts", "NacreBridge",
-                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "CZip", "CZstd",
+                "NacreSecrets", "NacreServer", "NacreProject", "NacreReleases", "NacreUpdates", "CZip", "CZstd",
             ],
             path: "Tests/Fuzz/Properties", swiftSettings: strict),
         .testTarget(

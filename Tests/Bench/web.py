@@ -60,6 +60,8 @@ class Web:
         self.certificate = self.folder / "certificate.pem"
         self.key = self.folder / "key.pem"
         self.log = self.folder / "loaded.log"
+        # What the server says of itself to an app, such as where its updates are.
+        self.settings = self.folder / "config.json"
         self.ports = {"HTTP/1.1": free_port(), "HTTP/2": free_port()}
         self.page_port = free_port()
         self.sink_port = free_port()
@@ -69,6 +71,7 @@ class Web:
 
     def start(self):
         self.pages.mkdir(parents=True)
+        self.settings.write_text("{}")
         subprocess.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
             "-keyout", self.key, "-out", self.certificate, "-subj", "/CN=localhost",
@@ -114,7 +117,7 @@ class Web:
       proxy_request_buffering off;
       proxy_pass http://127.0.0.1:{self.sink_port};
     }}
-    location = /api/v1.0/config/ {{ default_type application/json; return 200 '{{}}'; }}
+    location = /api/v1.0/config/ {{ default_type application/json; alias {self.settings}; }}
     location = /api/v1.0/users/me/ {{ default_type application/json; return 401 '{{}}'; }}
   }}""" for protocol, port in self.ports.items())
         return f"""daemon off;

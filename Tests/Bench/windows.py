@@ -62,20 +62,29 @@ class Bare(Window):
 
 
 class Ours(Window):
-    def __init__(self, desktop, web, protocol="HTTP/1.1"):
-        super().__init__(desktop, web, "nacre")
-        folder = desktop.root / "apps" / protocol.replace("/", "-")
+    """`nacre run` on the page as a bundle. Each app is one of its own to the desktop: its data stay apart from the others'."""
+    apps = []
+
+    def __init__(self, desktop, web, protocol="HTTP/1.1", name="nacre", **more):
+        super().__init__(desktop, web, name)
+        app = f"{protocol} {name}"
+        if app not in self.apps:
+            self.apps.append(app)
+        number = self.apps.index(app)
+        self.folder = folder = desktop.root / "apps" / str(number)
+        self.id = f"org.example.figures{number}"
         if not folder.exists():
             folder.mkdir(parents=True)
-            write_page(folder / "web", web.origin(protocol), "nacre")
-        # Both protocols are one app to the desktop; its id ends differently so that their data stay apart.
-        number = list(web.ports).index(protocol)
-        (folder / "nacre.json").write_text(json.dumps({
-            "app": {"id": f"org.example.figures{number}", "name": "Figures", "version": "1.0.0", "scheme": f"stfigures{number}",
-                    "origin": "https://localhost"},
-            "bundle": {"path": "web"},
-            "api": {"origin": web.origin(protocol), "csrf": "django"},
-            "signIn": {"kind": "handoff"},
-        }, indent=2))
+            write_page(folder / "web", web.origin(protocol), name)
+        self.configure(api=web.origin(protocol), **more)
         self.environment = {"NACRE_ENV": "development", "NACRE_API_CA_FILE": str(web.certificate)}
         self.command = [BINARIES / "nacre", "run", folder]
+
+    def configure(self, api, **more):
+        (self.folder / "nacre.json").write_text(json.dumps({
+            "app": {"id": self.id, "name": "Figures", "version": "1.0.0", "scheme": f"st{self.id.split('.')[-1]}",
+                    "origin": "https://localhost"},
+            "bundle": {"path": "web"},
+            "api": {"origin": api, "csrf": "django"},
+            "signIn": {"kind": "handoff"},
+        } | more, indent=2))

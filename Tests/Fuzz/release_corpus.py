@@ -417,6 +417,71 @@ def patches():
         put("tree-patch", name, value)
 
 
+def packed_files():
+    size = lambda data: struct.pack("<H", len(data))
+    files = {"a": b"a", "assets/b.js": b"let b = 1"}
+    listed = "".join(f"{hashlib.sha256(data).hexdigest()} {len(data)} {name}\n" for name, data in files.items()).encode()
+    text, usual = b"export const greeting = 'hello'\n" * 9, zstd(listed, "-12")
+    cases = {
+        "00-list": size(listed) + usual, "01-text": size(text) + zstd(text, "-12"), "02-nothing": size(b"") + zstd(b""),
+        "03-unsized": size(text) + zstd(text, "--no-check", "--no-content-size"), "04-size-less": size(listed[:-1]) + usual,
+        "05-size-more": size(listed + b"x") + usual, "06-cut": size(listed) + usual[:-5], "07-behind": size(listed) + usual + b"x",
+        "08-two-frames": size(text + text) + zstd(text) * 2, "09-changed": size(listed) + usual[:20] + bytes([usual[20] ^ 1]) + usual[21:],
+        "10-bomb": size(b"x" * 100) + zstd(b"x" * 60_000), "11-no-magic": size(b"") + b"hello", "12-short": b"\1",
+        "13-skippable": size(b"") + b"\x50\x2a\x4d\x18\1\0\0\0x", "14-long-list": size(b"x" * 5000) + zstd(b"x" * 5000),
+        "15-of-a-base": size(text) + zstd(text, base=text), "16-raw": size(bytes(range(200))) + zstd(bytes(range(200)), "--no-check"),
+        "17-huge-window": size(b"") + b"\x28\xb5\x2f\xfd\0\xa8\1\0\0", "18-dictionary": size(b"") + b"\x28\xb5\x2f\xfd\x21\x07\0" + b"\0" * 6,
+    }
+    for name, value in cases.items():
+        put("packed-file", name, value)
+
+
+def states():
+    """The text behind the digest, which the property adds."""
+    def bundle(**changes):
+        value = {"tree": digest("tree"), "identity": {"tree": digest("tree")}, "version": "1.4.2", "stamp": "s", "channel": CHANNEL, "sequence": 7,
+                 "storageEpoch": 0, "resetsStorage": False, "native": {"min": "1.0", "below": "2.0"}}
+        value.update(changes)
+        return {key: item for key, item in value.items() if item != "missing"}
+
+    def failure(**changes):
+        value = {"identity": {"checksum": "ab"}, "channel": CHANNEL, "sequence": 6, "version": "1.4.1", "reason": "crashed", "count": 1}
+        value.update(changes)
+        return {key: item for key, item in value.items() if item != "missing"}
+
+    whole = {"format": 1, "native": "1.2.0", "build": "12", "builtInVersion": "1.0.0", "roots": digest("roots"), "running": bundle(),
+             "staged": bundle(identity={"checksum": "cd"}, sequence=None), "fallback": bundle(resetsStorage=True),
+             "trial": {"attempts": 1, "nonce": "n"}, "floors": {CHANNEL: {"taken": 5, "seen": 7}},
+             "failed": [failure(reason=reason) for reason in ("crashed", "silent", "ended", "missing")], "revoked": [digest("bad")],
+             "keySet": base64.b64encode(b"{}").decode(), "newestIssued": NOW, "seed": "seed", "checked": NOW, "manifestURL": "https://b.example/m.json",
+             "manifestTag": '"t"', "manifestRelease": digest("release"),
+             "decisions": [{"at": NOW, "what": "staged", "version": "1.4.2", "why": "It is newer."}]}
+
+    def changed(**changes):
+        return {key: item for key, item in {**whole, **changes}.items() if item != "missing"}
+    cases = {
+        "00-usual": whole, "01-format-only": {"format": 1}, "02-later": changed(format=2, trial="something new"), "03-format-0": changed(format=0),
+        "04-format-text": changed(format="1"), "05-list": [], "06-nothing": {}, "07-no-running": changed(running=None),
+        "08-no-tree": changed(running=bundle(tree="missing")), "09-short-tree": changed(running=bundle(tree="ab")),
+        "10-no-identity": changed(running=bundle(identity="missing")), "11-empty-identity": changed(running=bundle(identity={})),
+        "12-no-version": changed(staged=bundle(version="missing")), "13-no-channel": changed(staged=bundle(channel=1)),
+        "14-no-epoch": changed(staged=bundle(storageEpoch="missing")), "15-native-text": changed(staged=bundle(native={"min": "x"})),
+        "16-no-stamp": changed(fallback=bundle(stamp="missing", resetsStorage="missing")), "17-floor-half": changed(floors={"a": {"taken": 1}, "b": {"seen": 1}, "c": 1}),
+        "18-negative": changed(running=bundle(sequence=-2**63), floors={CHANNEL: {"taken": -1, "seen": 7}}, checked=-1),
+        "19-huge": changed(running=bundle(sequence=2**63 - 1), failed=[failure(count=2**63 - 1)], trial={"attempts": 2**63 - 1, "nonce": "n"}, newestIssued=2**63 - 1),
+        "20-above-exact": changed(running=bundle(sequence=2**53), staged=bundle(storageEpoch=2**53)),
+        "21-failures": changed(failed=[failure(identity="missing"), failure(channel="missing"), failure(sequence="missing"), failure(version="missing"),
+                                       failure(reason="missing"), failure(reason="bored"), failure(count="missing"), 1]),
+        "22-decisions": changed(decisions=[{"at": 1}, {"at": 1, "what": "x"}, {"at": 1, "what": "x", "version": "1"}, {}, 1]),
+        "23-revoked": changed(revoked=["ab", 1, digest("bad")]), "24-key-set": changed(keySet="not base64!"), "25-trial-half": changed(trial={"attempts": 1}),
+        "26-trial-text": changed(trial={"attempts": "1", "nonce": "n"}), "27-fraction": changed(checked=0.5), "28-lists": changed(failed={}, revoked={}, decisions={}, floors=[]),
+    }
+    for name, value in cases.items():
+        put("update-state", name, compact(value))
+    put("update-state", "30-cut", compact(whole)[:-1])
+    put("update-state", "31-twice", compact(whole).decode().replace('{"build":', '{"build":"1","build":', 1))
+
+
 def streams():
     def stream(files, order=None, length=None, lines=None):
         text = "".join(f"{hashlib.sha256(files[name]).hexdigest()} {len(files[name])} {name}\n" for name in sorted(files)) if lines is None else lines
@@ -471,6 +536,6 @@ def seals():
 
 
 if __name__ == "__main__":
-    for make in (payloads, manifests, envelopes, key_sets, freshness, lists, paths, versions, archives, inflations, patches, streams, seals):
+    for make in (payloads, manifests, envelopes, key_sets, freshness, lists, paths, versions, archives, inflations, patches, packed_files, states, streams, seals):
         make()
     print("modulus for Tests/Fuzz/Properties/ReleaseKeys:", f"{KEY.n:0512x}")

@@ -15,11 +15,13 @@ CHANNEL = "journey"
 
 
 class Bucket:
-    """Static files with validators and ranges; remembers what was asked, and how many bytes went out."""
+    """Static files with validators and ranges; remembers what was asked, and how many bytes went out.
+
+    `wire` has what each request and its answer were on the wire, heads too."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.seen = []
+        self.seen, self.wire = [], []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,6 +44,8 @@ class Bucket:
                 self.send_response(status)
                 for name, value in fields + [("Content-Length", str(len(body)))]:
                     self.send_header(name, value)
+                asked = len(self.raw_requestline) + len(self.headers.as_bytes())
+                outer.wire.append((self.path, asked + sum(map(len, self._headers_buffer)) + 2 + len(body)))
                 self.end_headers()
                 outer.seen.append((self.path, status, len(body)))
                 try:
@@ -70,9 +74,9 @@ class Bucket:
 class Channel:
     """Keys, bucket and the releases of one app."""
 
-    def __init__(self, desktop, app_id="org.example.messages"):
+    def __init__(self, desktop, app_id="org.example.messages", folder="publishing"):
         self.desktop, self.app_id = desktop, app_id
-        self.root = desktop.root / "publishing"
+        self.root = desktop.root / folder
         self.root.mkdir()
         self.bucket = Bucket(self.root / "bucket")
         self.manifest = f"{self.bucket.url}/channels/{CHANNEL}/manifest.json"

@@ -44,13 +44,13 @@ extension UpdateState {
         guard value.object != nil, let format = value["format"]?.integer, format >= 1 else { return nil }
         self.init()
         for (channel, floor) in value["floors"]?.object ?? [:] {
-            guard let taken = floor["taken"]?.integer, let seen = floor["seen"]?.integer else { continue }
+            guard let taken = floor["taken"]?.whole, let seen = floor["seen"]?.whole else { continue }
             floors[channel] = ReleaseFloor(taken: taken, seen: seen)
         }
         failed = (value["failed"]?.array ?? []).compactMap(FailedBundle.init)
         revoked = (value["revoked"]?.array ?? []).compactMap { $0.string.flatMap { TreeDigest($0) } }
         keySet = value["keySet"]?.string.flatMap { Base64.decode($0) }
-        newestIssued = Instant(milliseconds: value["newestIssued"]?.integer ?? 0)
+        newestIssued = Instant(milliseconds: value["newestIssued"]?.whole ?? 0)
         seed = value["seed"]?.string ?? ""
         decisions = (value["decisions"]?.array ?? []).compactMap(UpdateDecision.init)
         guard format == Self.format else { return }
@@ -61,12 +61,12 @@ extension UpdateState {
         running = value["running"].flatMap(InstalledBundle.init)
         staged = value["staged"].flatMap(InstalledBundle.init)
         fallback = value["fallback"].flatMap(InstalledBundle.init)
-        if running != nil, let attempts = value["trial"]?["attempts"]?.integer,
+        if running != nil, let attempts = value["trial"]?["attempts"]?.whole,
             let nonce = value["trial"]?["nonce"]?.string
         {
-            trial = Trial(attempts: Int(clamping: attempts), nonce: nonce)
+            trial = Trial(attempts: Int(attempts), nonce: nonce)
         }
-        checked = Instant(milliseconds: value["checked"]?.integer ?? 0)
+        checked = Instant(milliseconds: value["checked"]?.whole ?? 0)
         manifestURL = value["manifestURL"]?.string ?? ""
         manifestTag = value["manifestTag"]?.string ?? ""
         manifestRelease = value["manifestRelease"]?.string ?? ""
@@ -86,13 +86,13 @@ extension InstalledBundle {
     fileprivate init?(_ value: JSONValue) {
         guard let tree = value["tree"]?.string.flatMap({ TreeDigest($0) }),
             let identity = value["identity"].flatMap(ReleaseIdentity.init), let version = value["version"]?.string,
-            let channel = value["channel"]?.string, let epoch = value["storageEpoch"]?.integer,
+            let channel = value["channel"]?.string, let epoch = value["storageEpoch"]?.whole,
             let native = try? NativeRange(
                 minimum: value["native"]?["min"]?.string, below: value["native"]?["below"]?.string)
         else { return nil }
         self.init(
             tree: tree, identity: identity, version: version, stamp: value["stamp"]?.string ?? "", channel: channel,
-            sequence: value["sequence"]?.integer, storageEpoch: epoch,
+            sequence: value["sequence"]?.whole, storageEpoch: epoch,
             resetsStorage: value["resetsStorage"]?.bool ?? false, native: native)
     }
 }
@@ -119,20 +119,27 @@ extension ReleaseIdentity {
 extension FailedBundle {
     fileprivate init?(_ value: JSONValue) {
         guard let identity = value["identity"].flatMap(ReleaseIdentity.init), let channel = value["channel"]?.string,
-            let sequence = value["sequence"]?.integer, let version = value["version"]?.string
+            let sequence = value["sequence"]?.whole, let version = value["version"]?.string
         else { return nil }
         self.init(
             identity: identity, channel: channel, sequence: sequence, version: version,
             reason: value["reason"]?.string.flatMap(Reason.init) ?? .silent,
-            count: Int(clamping: value["count"]?.integer ?? 1))
+            count: Int(value["count"]?.whole ?? 1))
     }
 }
 
 extension UpdateDecision {
     fileprivate init?(_ value: JSONValue) {
-        guard let at = value["at"]?.integer, let what = value["what"]?.string, let version = value["version"]?.string,
+        guard let at = value["at"]?.whole, let what = value["what"]?.string, let version = value["version"]?.string,
             let why = value["why"]?.string
         else { return nil }
         self.init(at: Instant(milliseconds: at), what: what, version: version, why: why)
+    }
+}
+
+extension JSONValue {
+    /// A number as publishers sign them and this app writes them. With any other a sum would overflow at each start.
+    fileprivate var whole: Int64? {
+        integer.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }  // guard: update-state-numbers
     }
 }

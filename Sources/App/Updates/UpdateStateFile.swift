@@ -4,7 +4,7 @@ import NacreCore
 import NacreReleases
 
 /// The one file of the updater's state: checked by a digest of its own, with the copy before it kept beside it.
-struct UpdateStateFile: Sendable {
+package struct UpdateStateFile: Sendable {
     private let disk: any UpdateDisk
     private let path: String
     private var previous: String { path + ".previous" }
@@ -23,14 +23,21 @@ struct UpdateStateFile: Sendable {
     ///
     /// - Throws: `file.*`; then what was kept before still holds.
     func keep(_ state: UpdateState) throws(NacreError) {
-        let text = state.json.bytes
-        let bytes = Array((TreeDigest(of: text).description + "\n").utf8) + text
+        let bytes = Self.bytes(of: state)
         // A damaged file is no copy to fall back to, and must not take the place of a good one.
         if let now = read(path), Self.parse(now) != nil { try disk.replace(previous, now) }
         try disk.replace(path, bytes)
     }
 
     private func read(_ path: String) -> [UInt8]? { try? disk.read(path, upTo: Self.limit) }
+
+    /// A file's bytes as this app would keep what it reads in them; nil where they say nothing to it.
+    package static func rewritten(_ bytes: [UInt8]) -> [UInt8]? { parse(bytes).map(self.bytes) }
+
+    private static func bytes(of state: UpdateState) -> [UInt8] {
+        let text = state.json.bytes
+        return Array((TreeDigest(of: text).description + "\n").utf8) + text
+    }
 
     private static func parse(_ bytes: [UInt8]?) -> UpdateState? {
         guard let bytes, let line = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }

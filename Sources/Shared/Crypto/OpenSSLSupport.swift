@@ -33,3 +33,14 @@ func withMemoryBIO(_ write: (OpaquePointer) -> Int32) -> String? {
     }
     return String(decoding: bytes, as: UTF8.self)
 }
+
+/// What `read` makes of a text that OpenSSL reads as a file. The bytes live until it has: OpenSSL keeps a pointer to them
+/// and takes no copy.
+func withTextBIO<Value>(_ text: String, _ read: (OpaquePointer) -> Value?) -> Value? {
+    var text = text
+    return text.withUTF8 { bytes in
+        guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+        defer { BIO_free(bio) }
+        return read(bio)
+    }
+}

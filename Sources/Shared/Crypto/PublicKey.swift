@@ -16,12 +16,8 @@ public struct PublicKey: Sendable {
     ///
     /// - Throws: `crypto.pem`, or `crypto.key_kind` for a kind or size that is not used.
     public init(pem: String) throws(NacreError) {
-        let bytes = Array(pem.utf8)
-        guard let bio = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
-            throw opensslFault("crypto.pem", "There is no memory for a key.")
-        }
-        defer { BIO_free(bio) }
-        guard let key = PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in -1 }, nil) else {
+        let key = withTextBIO(pem) { PEM_read_bio_PUBKEY($0, nil, { _, _, _, _ in -1 }, nil) }
+        guard let key else {
             throw opensslFault("crypto.pem", "This is not a public key in PEM form; it begins with BEGIN PUBLIC KEY.")
         }
         handle = try KeyHandle(adopting: key)

@@ -228,11 +228,11 @@ extension ReleaseDevice {
         guard payload.platforms.isEmpty || payload.platforms.contains(platform) else {  // guard: update-platform
             throw ReleaseRefusal(.platform, "\(version) is not for \(platform).")
         }
-        guard payload.keyEpoch == keySet?.epoch else {  // guard: update-key-epoch
+        guard let keySet, payload.keyEpoch == keySet.epoch else {  // guard: update-key-epoch
             throw ReleaseRefusal(.keyEpoch, "\(version) was signed in key epoch \(payload.keyEpoch).")
         }
         // guard: update-expiry
-        guard payload.expires > now || isFresh(payload, signed), keySet.map({ $0.expires > now }) ?? true else {
+        guard payload.expires > now || isFresh(payload, signed), keySet.expires > now else {
             throw ReleaseRefusal(.expiry, "\(version), or the keys it was signed with, have expired.")
         }
         guard payload.native.contains(native) else {  // guard: update-native

@@ -136,7 +136,7 @@ package struct TestPublisher: Sendable {
 
     /// The archive in the source system's format.
     private func seal(_ files: [String: [UInt8]]) throws -> (SourceSystemSeal, [UInt8]) {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         var entries: [(path: ReleasePath, file: String)] = []
         for (path, bytes) in files { entries.append((try ReleasePath(path), try folder.write(path, bytes))) }
         let zip = folder.path + "/.archive.zip"
@@ -147,36 +147,5 @@ package struct TestPublisher: Sendable {
         var sealed: [UInt8] = []
         try contents.seal(plain) { (piece: [UInt8]) throws(NacreError) in sealed += piece }
         return (seal, sealed)
-    }
-}
-
-/// A folder of a test, removed with its last user.
-package final class TestFolder: Sendable {
-    package let path: String
-    private let isKept: Bool
-
-    package init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/nacre-test-" + SystemRandom().identifier()
-        isKept = false
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    /// A folder that is there, and that somebody else removes.
-    package init(at path: String) { (self.path, isKept) = (path, true) }
-
-    deinit { if !isKept { try? FileManager.default.removeItem(atPath: path) } }
-
-    /// Writes a file, with the folders above it, and gives its path.
-    @discardableResult
-    package func write(_ name: String, _ content: [UInt8]) throws -> String {
-        let file = path + "/" + name
-        try FileManager.default.createDirectory(
-            atPath: URL(filePath: file).deletingLastPathComponent().path, withIntermediateDirectories: true)
-        try Data(content).write(to: URL(filePath: file))
-        return file
-    }
-
-    package func read(_ name: String) -> [UInt8]? {
-        (try? Data(contentsOf: URL(filePath: path + "/" + name))).map { Array($0) }
     }
 }

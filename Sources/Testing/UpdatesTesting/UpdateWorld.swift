@@ -10,7 +10,7 @@ import Synchronization
 
 /// A device with a bucket to follow: a folder, a clock that stands, and a window that notes what it was asked.
 package final class UpdateWorld: Sendable {
-    package let folder: TestFolder
+    package let folder: TemporaryFolder
     package let bucket: TestBucket
     package let publisher: TestPublisher
     package let time: ManualTime
@@ -26,12 +26,12 @@ package final class UpdateWorld: Sendable {
 
     /// The folder of another process, with this one's bucket and clock.
     package init(at path: String, like world: UpdateWorld) {
-        folder = TestFolder(at: path)
+        folder = TemporaryFolder(at: path)
         (bucket, publisher, time) = (world.bucket, world.publisher, world.time)
     }
 
     package init(at path: String? = nil) throws {
-        folder = try path.map { TestFolder(at: $0) } ?? TestFolder()
+        folder = try path.map { TemporaryFolder(at: $0) } ?? TemporaryFolder()
         time = ManualTime()
         bucket = TestBucket()
         publisher = try TestPublisher(bucket, now: time.now)

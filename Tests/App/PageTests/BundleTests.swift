@@ -5,31 +5,10 @@ import Foundation
 import NacreCore
 import NacreHTTP
 import NacrePorts
+import NacreTesting
 import Testing
 
 @testable import NacrePage
-
-/// A folder that goes away with the test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/nacre-page-" + SystemRandom().identifier()
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ name: String, _ text: String) throws {
-        let file = URL(fileURLWithPath: path + "/" + name)
-        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: file)
-    }
-
-    func link(_ name: String, to target: String) throws {
-        try FileManager.default.createSymbolicLink(atPath: path + "/" + name, withDestinationPath: target)
-    }
-}
 
 struct BundlePathTests {
     @Test(

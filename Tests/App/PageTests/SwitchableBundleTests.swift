@@ -4,6 +4,7 @@ import Foundation
 import NacreCore
 import NacreHTTP
 import NacrePorts
+import NacreTesting
 import Testing
 
 @testable import NacrePage

@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import Foundation
+import NacreTesting
 import NacreUpdatesTesting
 
 // Stops the updater's machine at every step that it makes on the disk, in every way a machine stops, and starts it again.
@@ -51,13 +52,13 @@ if let only {
 
 if let processes {
     var failures = 0
-    let keys = try TestFolder()
+    let keys = try TemporaryFolder()
     try TestPublisher.writeKeys(to: keys.path + "/keys")
     for index in 0..<processes {
         let seed = seeds.lowerBound + UInt64(index) % UInt64(seeds.count)
         let steps = try await CrashStory(seed: seed).play(stop: nil, end: .killed).steps
         let step = 1 + index * 37 % steps
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let child = Process()
         child.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         child.arguments = ["--die", "\(seed):\(step)"]

@@ -60,7 +60,7 @@ struct UpdateStorageTests {
 
     @Test("A step back that allows it empties the storage")
     func emptied() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("web/db", [1])
         let storage = WebStorage(folder.path + "/web", SystemDisk())
         #expect(try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
@@ -74,7 +74,7 @@ struct UpdateStorageTests {
 
     @Test("Two steps up and two down find each what was there")
     func ladder() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let storage = WebStorage(folder.path + "/web", SystemDisk())
         try folder.write("web/a/db", [0])
         #expect(try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true) == .copied)
@@ -144,8 +144,8 @@ struct UpdateStorageTests {
 
     @Test("A step back that is cut short anywhere is gone on with", arguments: [CrashDisk.End.killed, .torn, .full])
     func cutShort(end: CrashDisk.End) throws {
-        func ready() throws -> TestFolder {
-            let folder = try TestFolder()
+        func ready() throws -> TemporaryFolder {
+            let folder = try TemporaryFolder()
             try folder.write("lost/x", [])
             try folder.write("web/db", [0])
             let storage = WebStorage(folder.path + "/web", SystemDisk())
@@ -194,7 +194,7 @@ struct UpdateStorageTests {
 
     @Test("A damaged state is not believed: the one before it is, and without one everything begins anew")
     func damagedState() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let file = UpdateStateFile(folder.path, SystemDisk())
         #expect(file.load() == nil)
         var state = UpdateState()
@@ -219,6 +219,33 @@ struct UpdateStorageTests {
         try file.keep(state)
         try folder.write("state.json", [])
         #expect(file.load()?.seed == "first")
+    }
+
+    @Test("Numbers that no publisher signs are not read: a sum with them would end the app at each start")
+    func numbersOutOfRange() throws {
+        let number = { (value: Int64) in JSONValue.integer(value) }
+        let identity: JSONValue = ["checksum": "abc"]
+        let bundle: JSONValue = [
+            "tree": .string(TreeDigest(of: [1]).description), "identity": identity, "version": "1.2", "channel": "c",
+            "sequence": number(.min), "storageEpoch": 0,
+        ]
+        let failure: JSONValue = [
+            "identity": identity, "channel": "c", "sequence": 1, "version": "1.2", "count": number(.max),
+        ]
+        var state = try #require(
+            UpdateState([
+                "format": 1, "running": bundle, "failed": [failure], "checked": -1, "newestIssued": number(1 << 53),
+                "floors": ["c": ["taken": 3, "seen": 5], "d": ["taken": 3, "seen": number(.max)]],
+                "trial": ["attempts": number(.max), "nonce": "n"],
+            ]))
+        let running = try #require(state.running)
+        try #require(running.sequence == nil && state.failed.first?.count == 1)
+        #expect(state.trial == nil)
+        #expect(state.floors == ["c": ReleaseFloor(taken: 3, seen: 5)])
+        #expect(state.checked.milliseconds == 0 && state.newestIssued.milliseconds == 0)
+        state.mayComeAgain(running)
+        state.revert(.silent, at: Instant(seconds: 1))
+        #expect(state.failed.map(\.count) == [2])
     }
 
     @Test("A state of a later app: what protects holds, and what it says runs does not")

@@ -14,6 +14,7 @@ for (const row of rows) {
 // Tells the server when the page had loaded: the time is taken here, so the way of the message does not count.
 const loaded = () => {
   globalThis.loadedAt = Date.now()
+  globalThis.nacre?.updates?.confirm().catch(() => {})
   fetch(`${api}/loaded?window=${name}&at=${globalThis.loadedAt}`, { cache: 'no-store' }).catch(() => {})
 }
 if (document.readyState === 'complete') loaded()

@@ -31,7 +31,8 @@ package struct Property: Sendable {
         Property("archive", ArchiveProperty.check), Property("inflate", InflateProperty.check),
         Property("tree-patch", TreePatchProperty.check),
         Property("tree-stream", TreeStreamProperty.check), Property("seal", SealProperty.check),
-        Property("sealed-bundle", SealedBundleProperty.check),
+        Property("sealed-bundle", SealedBundleProperty.check), Property("packed-file", PackedFileProperty.check),
+        Property("update-state", UpdateStateProperty.check),
     ]
 }
 

@@ -23,6 +23,8 @@ enum ReleaseManifestProperty {
         guard let again = try? ReleaseManifest(bytes: written) else { throw Violation("not read again") }
         try demand(again == manifest, "another manifest when read again")
         try demand(again.bytes == written, "other bytes when written again")
+        let blanks = [UInt8](repeating: 0x20, count: ReleaseManifest.maximumBytes + 1 - bytes.count)
+        try demand((try? ReleaseManifest(bytes: bytes + blanks)) == nil, "takes a manifest of one byte too many")
         if let signed { try follows(signed, manifest) }
         if let plain {
             try demand(plain.payload == nil && !plain.isVerified, "says that it verified without keys")

@@ -24,7 +24,7 @@ enum TreePatchProperty {
         try makes(patch)
         guard let out = try apply(patch, size) else { return false }
         try demand(out.count == size, "\(out.count) bytes, not \(size)")
-        try demand(whole(patch, size) == out, "other bytes than in one go")
+        try demand(whole(patch, to: base, size) == out, "other bytes than in one go")
         for other in [size + 1, size - 1] where other >= 0 {
             try demand(try apply(patch, other) == nil, "taken for \(other) bytes, and for \(size)")
         }
@@ -40,7 +40,7 @@ enum TreePatchProperty {
     }
 
     /// The same by the function for those who have everything in memory.
-    private static func whole(_ patch: [UInt8], _ size: Int) -> [UInt8]? {
+    static func whole(_ patch: [UInt8], to base: [UInt8], _ size: Int) -> [UInt8]? {
         guard let context = ZSTD_createDCtx() else { return nil }
         defer { ZSTD_freeDCtx(context) }
         var out = [UInt8](repeating: 0, count: size + 1)

@@ -2,6 +2,7 @@
 
 import Foundation
 import NacreCore
+import NacreTesting
 import Testing
 
 @testable import NacrePublisher

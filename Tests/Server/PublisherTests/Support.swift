@@ -12,14 +12,6 @@ import Synchronization
 
 let base = "https://bucket.example.org/app"
 
-/// A folder of a test, removed at its end.
-final class TemporaryFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.path + "/nacre-publisher-" + SystemRandom().identifier()
-
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
 /// Keys that cost a second to make, made once.
 enum TestKeys {
     static let archive = try! PrivateKey.generateRSA2048()

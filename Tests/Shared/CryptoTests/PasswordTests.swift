@@ -2,9 +2,10 @@
 
 import COpenSSL
 import NacreCore
-import NacreCrypto
 import Synchronization
 import Testing
+
+@testable import NacreCrypto
 
 /// How many jobs run at once.
 private final class Counts: Sendable {
@@ -85,10 +86,7 @@ struct PasswordTests {
         #expect(one.certificatePEM.hasPrefix("-----BEGIN CERTIFICATE-----"))
         #expect(one.certificatePEM != two.certificatePEM)
         #expect(try PrivateKey(pem: one.privateKeyPEM).algorithm == .es256)
-        let bytes = Array(one.certificatePEM.utf8)
-        let bio = BIO_new_mem_buf(bytes, Int32(bytes.count))
-        defer { BIO_free(bio) }
-        let parsed = PEM_read_bio_X509(bio, nil, nil, nil)
+        let parsed = withTextBIO(one.certificatePEM) { PEM_read_bio_X509($0, nil, nil, nil) }
         defer { X509_free(parsed) }
         #expect(X509_check_host(parsed, "api.example.test", 0, 0, nil) == 1)
         #expect(X509_check_host(parsed, "other.example.test", 0, 0, nil) == 0)

@@ -3,6 +3,7 @@
 import Foundation
 import NacreCore
 import NacreCrypto
+import NacreTesting
 import Testing
 
 @testable import NacreReleases
@@ -65,7 +66,7 @@ struct SourceSystemTests {
             try run("openssl", ["rsa", "-in", "private.pem", "-pubout", "-out", "spki.pem"], in: folder.path)
         }
 
-        func text(_ name: String) throws -> String { String(decoding: try folder.read(name), as: UTF8.self) }
+        func text(_ name: String) throws -> String { String(decoding: try #require(folder.read(name)), as: UTF8.self) }
 
         /// The private half over bytes as they are, without the name of a digest before them.
         func sign(_ bytes: [UInt8], _ options: [String] = []) throws -> [UInt8] {
@@ -118,7 +119,7 @@ struct SourceSystemTests {
                 "import zipfile; z = zipfile.ZipFile('a.zip', 'w', 8); z.writestr('index.html', 'hi' * 9); z.close()",
             ],
             in: openssl.folder.path)
-        let zip = try openssl.folder.read("a.zip")
+        let zip = try #require(openssl.folder.read("a.zip"))
         let (session, vector) = ([UInt8](0..<16), [UInt8](16..<32))
         let seal = SourceSystemSeal(
             sessionKey: Base64.encode(vector) + ":" + Base64.encode(try openssl.sign(session)),

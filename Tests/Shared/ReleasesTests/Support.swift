@@ -69,26 +69,6 @@ struct Publisher {
 
 let manifestURL = "https://bucket.example.org/channels/production/manifest.json"
 
-/// A folder of a test, removed at its end.
-final class TemporaryFolder {
-    let path = FileManager.default.temporaryDirectory.path + "/nacre-release-" + SystemRandom().identifier()
-
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    /// Writes a file, with the folders above it.
-    @discardableResult
-    func write(_ name: String, _ content: [UInt8]) throws -> String {
-        let file = path + "/" + name
-        try FileManager.default.createDirectory(
-            atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-        try Data(content).write(to: URL(filePath: file))
-        return file
-    }
-
-    func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path + "/" + name))) }
-}
-
 /// The output of a program that must succeed.
 @discardableResult
 func run(_ program: String, _ arguments: [String], in folder: String) throws -> [UInt8] {

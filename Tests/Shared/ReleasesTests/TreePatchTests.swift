@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreTesting
 import Testing
 
 @testable import NacreReleases

@@ -3,18 +3,8 @@
 import Foundation
 import NacreCore
 import NacreSQLite
+import NacreTesting
 import Testing
-
-/// A folder of one test, removed at its end.
-final class TemporaryFolder {
-    let path: String
-    init() throws {
-        path = NSTemporaryDirectory() + "nacre-sqlite-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-    func file(_ name: String) -> String { path + "/" + name }
-}
 
 @Suite struct SQLiteConnectionTests {
     @Test(
