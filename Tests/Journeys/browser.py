@@ -87,10 +87,8 @@ class Browser:
         # Below a folder of this name, so that what searches the world for leaks leaves the browser's own jar out.
         self.profile = desktop.root / "chromium" / profile
         (self.profile / "Default").mkdir(parents=True)
-        allowed = {origin: {scheme: True for scheme in schemes} for origin in launch_from}
-        # What ticking "Always allow" in the browser's own dialog writes.
-        (self.profile / "Default" / "Preferences").write_text(json.dumps(
-            {"protocol_handler": {"allowed_origin_protocol_pairs": allowed}}))
+        self.schemes, self.launch_from = schemes, []
+        self.lets_launch(*launch_from)
         wrapper = desktop.root / "bin" / "system-browser"
         wrapper.write_text(
             "#!/bin/sh\nexec chromium --no-sandbox --no-first-run --no-default-browser-check --password-store=basic"
@@ -105,6 +103,13 @@ class Browser:
         (desktop.root / "config" / "mimeapps.list").write_text(
             "[Default Applications]\nx-scheme-handler/http=system-browser.desktop\n"
             "x-scheme-handler/https=system-browser.desktop\n")
+
+    def lets_launch(self, *origins):
+        """These, too, may open the app; before the browser's first start."""
+        self.launch_from += origins
+        # What ticking "Always allow" in the browser's own dialog writes.
+        (self.profile / "Default" / "Preferences").write_text(json.dumps({"protocol_handler": {
+            "allowed_origin_protocol_pairs": {origin: dict.fromkeys(self.schemes, True) for origin in self.launch_from}}}))
 
     def targets(self):
         try:

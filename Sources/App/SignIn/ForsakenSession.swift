@@ -31,8 +31,11 @@ package struct ForsakenSession: Sendable {
     /// Ends the sessions on their servers, as far as those can be reached, and takes every secret away in any case (SE-5).
     /// May be called again.
     ///
-    /// - Throws: `secrets.*` when the store lets nothing be read or removed; then nothing of it is gone.
-    package func end() async throws(NacreError) {
+    /// - Parameter owe: is given what a server has not heard of, before the secrets go.
+    /// - Throws: `secrets.*` when the store lets nothing be read or removed; then nothing of it is gone. What `owe` throws.
+    package func end(
+        owe: ([OwedRevocation]) async throws(NacreError) -> Void = { _ in }
+    ) async throws(NacreError) {
         let bytes: [UInt8]?
         do throws(NacreError) {
             bytes = try await secrets.read(AppSession.storeName)
@@ -44,10 +47,16 @@ package struct ForsakenSession: Sendable {
         if let origin = record.flatMap({ try? Origin($0.origin) }) ?? server {
             let endpoints = SessionEndpoints(origin: origin)
             let client = HandoffClient(endpoints: endpoints, transport: transport, time: time)
-            for credentials in credentials(of: record, for: endpoints) + (await unheard()) {
+            let sessions = credentials(of: record, for: endpoints).map { ($0, time.now) } + (await unheard())
+            var owed: [OwedRevocation] = []
+            for (credentials, since) in sessions {
                 // guard: forsaken-revoked
-                _ = await client.revoke(credentials, patience: SignInFlow.revocationPatience)
+                let isHeard = await client.revoke(credentials, patience: SignInFlow.revocationPatience)
+                if !isHeard {
+                    owed.append(OwedRevocation(origin: origin, credentials: credentials, since: since))
+                }
             }
+            if !owed.isEmpty { try await owe(owed) }  // guard: forsaken-owed
         }
         try await secrets.remove(AppSession.storeName)  // guard: forsaken-secrets
         try await secrets.remove(AttemptSealer.keyName)
@@ -62,14 +71,16 @@ package struct ForsakenSession: Sendable {
     }
 
     /// Revocations that wait, and the session of a sign-out that was not finished.
-    private func unheard() async -> [SessionCredentials] {
+    private func unheard() async -> [(SessionCredentials, since: Instant)] {
         guard let attempts, (try? await secrets.read(AttemptSealer.keyName)) ?? nil != nil,
             let sealer = try? await AttemptSealer.open(secrets, random: random)
         else { return [] }
         let leaving = ((try? await attempts.attempts()) ?? []).filter { [.leaving, .revoking].contains($0.phase) }
         let waiting = (try? await attempts.revocations()) ?? []
-        return (leaving.map { ($0.id, $0.sealed) } + waiting.map { ($0.id, $0.sealed) }).compactMap { id, sealed in
-            sealer.open(sealed, attempt: id).flatMap(SessionCredentials.init(json:))
+        let rows =
+            leaving.map { ($0.id, $0.sealed, $0.startedAt) } + waiting.map { ($0.id, $0.sealed, $0.since) }
+        return rows.compactMap { id, sealed, since in
+            sealer.open(sealed, attempt: id).flatMap(SessionCredentials.init(json:)).map { ($0, since) }
         }
     }
 }

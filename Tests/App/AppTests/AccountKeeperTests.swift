@@ -30,6 +30,7 @@ struct AccountKeeperTests {
         let stores = Mutex<[String: MemoryStore]>([:])
         let requests = Mutex<[String]>([])
         let isLocked = Mutex(false)
+        let isOffline = Mutex(false)
 
         init() throws {
             scratch = try ScratchFolder()
@@ -61,23 +62,31 @@ struct AccountKeeperTests {
         }
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            if isOffline.withLock({ $0 }) { throw NacreError("transport.unreachable", "The server is away.") }
             requests.withLock { $0.append("\(request.url) \(request.fields["Cookie"] ?? "")") }
             return HTTPResponse(status: .noContent)
         }
 
-        func keeper(choosesServer: Bool = false) async -> AccountKeeper {
-            let seat = AccountSeat(
+        private func seat(_ choosesServer: Bool) -> AccountSeat {
+            AccountSeat(
                 folders: folders, book: kept, choosesServer: choosesServer,
                 secrets: { place, _ in
                     let isLocked = self.isLocked.withLock { $0 }
                     let store = self.store(place.account ?? "first")
                     return [isLocked ? LockedStore() : store]
                 }, restart: { self.restarts.withLock { $0 += 1 } })
+        }
+
+        func removal(choosesServer: Bool = false) -> AccountRemoval {
+            AccountRemoval(
+                id: "org.example.a", seat: seat(choosesServer), isDevelopment: false, transport: self, time: time,
+                random: SeededRandom(4), log: .none)
+        }
+
+        func keeper(choosesServer: Bool = false) async -> AccountKeeper {
             let keeper = AccountKeeper(
-                seat: seat, scheme: "nacretest",
-                removal: AccountRemoval(
-                    id: "org.example.a", seat: seat, isDevelopment: false, transport: self, time: time,
-                    random: SeededRandom(4), log: .none), time: time, random: SeededRandom(5), log: .none)
+                seat: seat(choosesServer), scheme: "nacretest", removal: removal(choosesServer: choosesServer),
+                time: time, random: SeededRandom(5), log: .none)
             await keeper.onLeaving { self.rested.withLock { $0 += 1 } }
             return keeper
         }
@@ -94,6 +103,11 @@ struct AccountKeeperTests {
             try await until { self.time.untilNextWake.map { $0 <= .seconds(1) } ?? isDone.withLock { $0 } }
             time.advance(by: .seconds(1))
             return try await task.value
+        }
+
+        /// Waits until a server that is out of reach has been asked, and is to be asked again.
+        func askedInVain() async throws {
+            try await until { self.time.untilNextWake.map { $0 <= .seconds(6) } ?? false }
         }
 
         /// A session of this account, as the app keeps it.
@@ -253,6 +267,60 @@ struct AccountKeeperTests {
         }
         #expect(try await place.store(Place.bob).read("session") == nil && place.kept.removals.isEmpty)
         #expect(place.requests.withLock { $0.count } == 1)
+    }
+
+    private static let farewell = "https://a.example/api/v1.0/mobile/auth/logout/ sessionid=s-bbbb"
+
+    @Test("SE-5: a server that is out of reach when an account is removed hears of it at a later start")
+    func owedRevocation() async throws {
+        let place = try Place()
+        try await place.keepSession(Place.bob)
+        place.isOffline.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(Place.bob) })
+        try await place.askedInVain()
+        // Of the account itself nothing is left.
+        #expect(try await place.store(Place.bob).read("session") == nil)
+        #expect(!place.scratch.holds("data/accounts/\(Place.bob)") && place.kept.removals.isEmpty)
+        #expect(place.scratch.holds("data/accounts/owed") && place.requests.withLock { $0.isEmpty })
+        // Nor is it in the file that says who is there, whatever becomes of that.
+        try place.scratch.write("data/accounts.json", "{")
+        #expect(place.kept.accounts.map(\.id) == ["first", Place.cleo])
+
+        place.isOffline.withLock { $0 = false }
+        place.isLocked.withLock { $0 = true }
+        #expect(await place.removal().debts.settle() == 0)
+        #expect(place.scratch.holds("data/accounts/owed"))
+        place.isLocked.withLock { $0 = false }
+        let next = await place.keeper()
+        await next.sweep()
+        try await until { !place.scratch.holds("data/accounts/owed") }
+        #expect(place.requests.withLock { $0 } == [Self.farewell])
+        #expect(try await place.store("owed").read("owed-revocations") == nil)
+        #expect(await place.removal().debts.settle() == 0)
+        #expect(place.requests.withLock { $0.count } == 1)
+    }
+
+    @Test("SE-5: while the app runs, a server that is out of reach is asked again, with growing waits")
+    func owedRetry() async throws {
+        let place = try Place()
+        try await place.keepSession(Place.bob)
+        place.isOffline.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(Place.bob) })
+        try await place.askedInVain()
+        place.isOffline.withLock { $0 = false }
+        place.time.advance(by: .seconds(6))
+        try await until { !place.scratch.holds("data/accounts/owed") }
+        #expect(place.requests.withLock { $0 } == [Self.farewell])
+    }
+
+    @Test("SE-5: what is owed waits for the keyring in which it was noted")
+    func owedKeyring() async throws {
+        let place = try Place()
+        try place.scratch.write("data/accounts/owed/state/secrets-kind", "secret-service")
+        #expect(await place.removal().debts.settle() == 0)
+        #expect(place.scratch.holds("data/accounts/owed"))
     }
 
     @Test("A removed account's keyring that does not answer is waited for, and nothing goes meanwhile")

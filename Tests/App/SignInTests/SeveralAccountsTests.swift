@@ -210,6 +210,78 @@ struct SeveralAccountsTests {
         #expect(device.server.sessions.isEmpty)
     }
 
+    // MARK: What is owed to its server
+
+    private func owed(_ device: Device) -> OwedRevocations {
+        OwedRevocations(transport: PartlyAway(server: device.server), time: device.time)
+    }
+
+    private struct PartlyAway: HTTPTransport {
+        let server: FakeServer
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            guard request.authority != "away.example.org" else {
+                throw NacreError("transport.unreachable", "This server is away.")
+            }
+            return try await server.send(request)
+        }
+    }
+
+    /// A removal out of reach of the server, and the store in which its revocation waits.
+    private func removedOffline(_ device: Device) async throws -> DiskSecrets {
+        let store = DiskSecrets(disk: Disk(), life: Life())
+        device.life.end()
+        device.server.change { $0.online = false }
+        try await forsaken(device).end { list throws(NacreError) in
+            // A kill before the account's own secrets are gone comes this way again.
+            try await owed(device).add(list, to: store)
+            try await owed(device).add(list, to: store)
+        }
+        return store
+    }
+
+    @Test("SE-5: out of reach of the server the end of a removed account's session is kept, and told later, once")
+    func owedRevocation() async throws {
+        let device = await Device.signedIn()
+        let store = try await removedOffline(device)
+        #expect(device.disk.state.withLock { $0.secrets.isEmpty } && device.server.sessions.count == 1)
+        #expect(try await owed(device).settle(in: store) == 1)
+        device.server.change { $0.online = true }
+        #expect(try await owed(device).settle(in: store) == 0)
+        #expect(device.server.sessions.isEmpty)
+        #expect(try await store.read("owed-revocations") == nil)
+        #expect(try await owed(device).settle(in: store) == 0)
+    }
+
+    @Test("SE-5: of several servers one that is out of reach stays noted, and the others are not told again")
+    func owedToSeveral() async throws {
+        let device = await Device.signedIn()
+        let store = try await removedOffline(device)
+        let away = OwedRevocation(
+            origin: Origin(scheme: "https", host: "away.example.org", port: 443),
+            credentials: SessionCredentials(cookies: "sessionid=x", csrf: nil), since: device.time.now)
+        try await owed(device).add([away], to: store)
+        device.server.change { $0.online = true }
+        #expect(try await owed(device).settle(in: store) == 1)
+        #expect(device.server.sessions.isEmpty)
+        let kept = try JSONParser.parse(try #require(try await store.read("owed-revocations")))
+        #expect(kept["owed"]?.array?.compactMap { $0["origin"]?.string } == ["https://away.example.org"])
+    }
+
+    @Test("SE-5: after a month a revocation that nobody takes is forgotten, and so is one that cannot be read")
+    func owedTooLong() async throws {
+        let device = await Device.signedIn()
+        let store = try await removedOffline(device)
+        device.time.advance(by: OwedRevocations.memory)
+        device.server.change { $0.online = true }
+        #expect(try await owed(device).settle(in: store) == 0)
+        #expect(device.server.sessions.count == 1)
+        for text in ["", "{", #"{"version":2}"#, #"{"version":1,"owed":[1,{"origin":"x"},{"origin":"https://a.b"}]}"#] {
+            try await store.write("owed-revocations", Array(text.utf8))
+            #expect(try await owed(device).settle(in: store) == 0)
+            #expect(try await store.read("owed-revocations") == nil)
+        }
+    }
+
     @Test("SE-1: with a locked keyring nothing is called removed")
     func forsakenLocked() async throws {
         let device = await Device.signedIn()

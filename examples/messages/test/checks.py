@@ -539,5 +539,6 @@ def _(browser, servers):
 
 assert pathlib.Path(WEB).is_dir()
 
-import checks_files  # noqa: E402, F401  (they keep their checks here)
+import checks_accounts  # noqa: E402, F401  (they keep their checks here)
+import checks_files  # noqa: E402, F401
 import checks_writing  # noqa: E402, F401

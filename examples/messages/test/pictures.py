@@ -1,6 +1,7 @@
 # Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 """LK-3: every state of the app, as a list of (name, how to get there)."""
 
+import json
 import re
 import time
 
@@ -145,6 +146,18 @@ def choose(file):
 GONE = dict(state="signedOut", profile=None)
 EXPIRED = dict(state="signedOut", reason="session_expired")
 
+def person(id, name, email, server="https://mail.ville.example", signed_in=True):
+    return {"id": id, "name": name, "email": email, "server": server, "signedIn": signed_in, "used": name is not None}
+
+
+SEVERAL = [
+    person("first", "Camille Moreau", "camille.moreau@ville.example"),
+    person("b", "Léa Bonnet-Étienne de la Rivière-aux-Saumons", "lea.bonnet-etienne@association-des-amis-du-jardin.example",
+           "https://courrier.association-des-amis-du-jardin.example"),
+    person("c", "نور حداد", "noor@ville.example", signed_in=False),
+]
+NEWCOMER = [person("d", None, None, None, False), *SEVERAL]
+
 STATES = {
     "opening": lambda browser, **common: browser.open(snapshot=dict(state="unknown", profile=None), settle=0.6, **common),
     "signed-out": session(**GONE),
@@ -243,6 +256,9 @@ STATES = {
     "update-taking": then(folder(), update(phase="staged", staged="0.2.0"), click(".banner.news .button"), wait_for(".banner.news .button:disabled")),
     "update-ready-offline": then(folder(), become(server="unreachable"), update(phase="staged", staged="0.2.0"), wait_for(".banner.news")),
     "update-failed": then(folder(), update(failed="0.2.0"), wait_for(".toast")),
+    "account-several": then(folder(accounts=json.dumps(SEVERAL)), account),
+    "account-add": then(folder(accounts=json.dumps(SEVERAL[:1])), account),
+    "signed-out-accounts": lambda browser, **common: browser.open(snapshot=GONE, accounts=json.dumps(NEWCOMER), **common),
     "account-update-failed": then(folder(), update(failed="0.2.0"), account),
     "sign-out": then(folder(), account, click(".account-menu button.menu-row:nth-last-child(2)")),
     "help": then(folder(), lambda browser: browser.key("?")),

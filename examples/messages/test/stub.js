@@ -68,16 +68,33 @@
     updates.state = { ...updates.state, ...change };
     updates.dispatchEvent(new CustomEvent("change", { detail: updates.state }));
   };
+  const people = JSON.parse(query.get("accounts") ?? "null");
+  const accounts = people && Object.assign(new EventTarget(), {
+    list: people,
+    current: people[0],
+    async add() {
+      return leave("add");
+    },
+    async switch(id) {
+      return leave(`switch ${id}`);
+    },
+  });
+  const leave = (call) => {
+    calls.push(call);
+    if (accounts.refusal) throw Object.assign(new Error("refused"), { code: accounts.refusal });
+    return new Promise(() => {});
+  };
   window.nacre = Object.freeze({
     platform: "linux",
     api: Object.freeze({ origin: query.get("api") ?? "" }),
-    can: (name) => name === "print",
+    can: (name) => name === "print" || (name === "accounts" && accounts !== null),
     version: Object.freeze({
       native: { version: "1.2.0", build: "42" }, web: { version: "0.1.0", stamp: "a1b2c3d" }, platform: "linux",
       report: "app 1.2.0 (42) · web 0.1.0 (a1b2c3d) · linux",
     }),
     session,
+    ...(accounts && { accounts }),
     updates,
   });
-  window.testing = { become, calls, profile, update, updates };
+  window.testing = { accounts, become, calls, profile, update, updates };
 })();

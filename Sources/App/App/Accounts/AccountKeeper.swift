@@ -26,7 +26,8 @@ package actor AccountKeeper {
     private var observers: [AsyncStream<AccountBook>.Continuation] = []
     private var rest: @Sendable () async -> Void = {}
     private var isGoing = false
-    private var isSweeping = false
+    private var isSettling = false
+    private var turn: Task<Void, Never>?
 
     init(
         seat: AccountSeat, scheme: String, removal: AccountRemoval, time: any TimeSource, random: any RandomSource,
@@ -157,16 +158,50 @@ package actor AccountKeeper {
 
     /// Goes on with what is to be removed; at the start, and when the keyring may have been unlocked.
     package func sweep() async {
-        guard !isSweeping else { return }
-        isSweeping = true
-        defer { isSweeping = false }
-        for note in book.removals where await removal.run(note) {
-            do throws(NacreError) {
-                try keep { book in book.removed(note.id) }
-            } catch {
-                log.warning("accounts.not_kept", ["reason": .string("\(error)")])
-            }
+        await inOrder { keeper in
+            for note in keeper.book.removals where await keeper.removal.run(note) { await keeper.removed(note.id) }
         }
+        settle()
+    }
+
+    private func removed(_ id: String) {
+        do throws(NacreError) {
+            try keep { book in book.removed(id) }
+        } catch {
+            log.warning("accounts.not_kept", ["reason": .string("\(error)")])
+        }
+    }
+
+    /// Tells the servers of sessions that are over, with growing waits while one is out of reach (SE-5). Nobody waits for it.
+    private func settle() {
+        guard !isSettling else { return }
+        isSettling = true
+        Task { [weak self, time, random] in
+            let backoff = Backoff(first: .seconds(5), ceiling: .seconds(300))
+            for attempt in 0..<200 {
+                guard let left = await self?.settleOnce(), left > 0 else { break }
+                let wait: Duration = .seconds(1) + backoff.delay(attempt: attempt, random: random)
+                do { try await time.sleep(for: wait) } catch { break }
+            }
+            await self?.settled()
+        }
+    }
+
+    private func settleOnce() async -> Int {
+        await inOrder { keeper in await keeper.removal.debts.settle() }
+    }
+
+    private func settled() { isSettling = false }
+
+    /// Runs `work` after what is already under way.
+    private func inOrder<Value: Sendable>(_ work: @escaping @Sendable (AccountKeeper) async -> Value) async -> Value {
+        let before = turn
+        let task = Task {
+            await before?.value
+            return await work(self)
+        }
+        turn = Task { _ = await task.value }
+        return await task.value
     }
 
     // MARK: Links

@@ -16,6 +16,8 @@ struct AccountRemoval: Sendable {
     let time: any TimeSource
     let random: any RandomSource
     let log: Log
+    /// What servers have not heard of.
+    let debts: AccountDebts
     private let disk = WorkThreads(limit: 1)
 
     init(
@@ -29,6 +31,7 @@ struct AccountRemoval: Sendable {
         self.time = time
         self.random = random
         self.log = log
+        debts = AccountDebts(seat: seat, list: OwedRevocations(transport: transport, time: time), time: time, log: log)
     }
 
     /// Ends the account's sessions, then takes its secrets and its folders away. True when nothing is left.
@@ -69,7 +72,7 @@ struct AccountRemoval: Sendable {
         if let file { attempts = try? await SQLiteAttemptStore(SQLiteStore(path: file), now: time.now) }
         try await ForsakenSession(
             secrets: secrets, attempts: attempts, server: server, transport: transport, time: time, random: random
-        ).end()
+        ).end(owe: debts.note)
     }
 
     /// The keyring of a place that is not shown.

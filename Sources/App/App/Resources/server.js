@@ -4,12 +4,12 @@ const words = {
   en: {
     title: "Choose a server", intro: "Which server do you work with? Ask whoever runs it if you do not know.",
     label: "Server address", hint: "For example https://server.example.org", connect: "Connect", connecting: "Connecting…",
-    back: (origin) => `Stay with ${origin}`, empty: "Type the address of your server.",
+    back: (origin) => `Stay with ${origin}`, account: (name) => `Back to ${name}`, empty: "Type the address of your server.",
   },
   fr: {
     title: "Choisir un serveur", intro: "Avec quel serveur travaillez-vous ? Demandez-le à qui l’administre si vous ne le savez pas.",
     label: "Adresse du serveur", hint: "Par exemple https://serveur.example.org", connect: "Se connecter", connecting: "Connexion…",
-    back: (origin) => `Rester avec ${origin}`, empty: "Saisissez l’adresse de votre serveur.",
+    back: (origin) => `Rester avec ${origin}`, account: (name) => `Revenir à ${name}`, empty: "Saisissez l’adresse de votre serveur.",
     "server.address": "Ce n’est pas l’adresse d’un serveur ; elle ressemble à https://serveur.example.org.",
     "server.cleartext": "Une adresse en http peut être lue en chemin ; utilisez une adresse en https.",
     "server.unreachable": "Ce serveur ne répond pas. Vérifiez l’adresse et la connexion de cet appareil.",
@@ -23,7 +23,7 @@ const words = {
 };
 const language = navigator.language.toLowerCase().startsWith("fr") ? "fr" : "en";
 const text = words[language];
-const { server } = nacre;
+const { server, accounts } = nacre;
 const at = (id) => document.getElementById(id);
 const address = at("address");
 
@@ -33,13 +33,23 @@ at("name").textContent = server.app;
 for (const id of ["intro", "label", "hint", "connect"]) at(id).textContent = text[id];
 address.value = server.proposal ?? "";
 address.select();
-if (server.known) {
+// An account that nobody has used yet has no server to stay with: another account's is only proposed.
+if (server.known && (accounts?.current?.used ?? true)) {
   at("back").hidden = false;
   at("back").textContent = text.back(server.proposal);
 }
+for (const { id, name, email, used } of accounts?.list ?? []) {
+  if (!used || id === accounts.current?.id) continue;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = text.account(`\u2068${name ?? email ?? id}\u2069`);
+  button.addEventListener("click", () => attempt(() => accounts.switch(id)));
+  document.querySelector("form").append(button);
+}
 
 const busy = (value) => {
-  at("connect").disabled = at("back").disabled = value;
+  for (const button of document.querySelectorAll("button")) button.disabled = value;
   at("connect").textContent = value ? text.connecting : text.connect;
 };
 const refuse = (message) => {

@@ -3,6 +3,7 @@
 
 import { h, icon } from "../shared/dom.js";
 import { openSheet } from "../shared/elements.js";
+import { accountRows } from "./accounts.js";
 import { chooseLanguage, i18n, m, t } from "./i18n.js";
 import { languageNames, languages } from "./strings.js";
 
@@ -71,6 +72,7 @@ export function openAccountMenu({ session, toaster, newMail, updates, returnTo }
           server === "unreachable" && h("p", { class: "account-offline" }, icon("offline"), h("span", null, m("account.cached"))))),
       note && h("p", { class: "account-note" }, icon("info"), h("span", null, m(note))),
       updates?.note(),
+      accountRows({ toaster, close }),
       h("div", { class: "menu-row" }, icon("globe"), h("span", { class: "grow" }, m("app.language")), languageSwitch()),
       newMail?.row(),
       h("button", { class: "menu-row", type: "button", on: { click: () => close("import") } },

@@ -4,6 +4,7 @@
 import { add, afterPatience, fill, h, icon } from "../shared/dom.js";
 import "../shared/elements.js";
 import { confirmSignOut, openAccountMenu } from "./account.js";
+import { otherAccounts } from "./accounts.js";
 import { Api } from "./api.js";
 import { forgetKeptDrafts } from "./draft.js";
 import { openHelp } from "./help.js";
@@ -128,7 +129,7 @@ class App {
       this.#mail.element.inert = true;
       this.#screen = h("div", { class: "screen kept", role: "alertdialog", "aria-modal": "true", "aria-labelledby": "screen-title" }, card);
     } else {
-      this.#screen = h("main", { class: "screen" }, card, kind !== "unknown" && screenFoot({ toaster: this.toaster }));
+      this.#screen = h("main", { class: "screen" }, card, kind !== "unknown" && [otherAccounts({ toaster: this.toaster }), screenFoot({ toaster: this.toaster })]);
     }
     this.#screen.dataset.key = key;
     this.#screen.dataset.kind = kind;
