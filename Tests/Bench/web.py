@@ -117,7 +117,7 @@ class Web:
       proxy_request_buffering off;
       proxy_pass http://127.0.0.1:{self.sink_port};
     }}
-    location = /api/v1.0/config/ {{ default_type application/json; alias {self.settings}; }}
+    location = /api/v1.0/config/ {{ default_type application/json; root {self.folder}; try_files /{self.settings.name} =404; }}
     location = /api/v1.0/users/me/ {{ default_type application/json; return 401 '{{}}'; }}
   }}""" for protocol, port in self.ports.items())
         return f"""daemon off;

@@ -124,6 +124,15 @@ class App:
         self.wait_for(f"!!{words}", 15, f"a button called {name}")
         self._click_at(words)
 
+    def begin_sign_in(self):
+        """Presses "Sign in". A window that has just come loses a click now and then beside other work; one presses again."""
+        left = "nacre.session.current.state != 'signedOut'"
+        self.press("Sign in")
+        for _ in range(2):
+            if until(lambda: self.evaluate(left), 5) or not self.evaluate(f"!!({self.FIND})('Sign in', '')"):
+                return
+            self.press("Sign in")
+
     def click(self, selector):
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})", 10, selector)
         self._click_at(f"document.querySelector({json.dumps(selector)})")

@@ -1,6 +1,7 @@
 """A private desktop: its own home, display, session bus and unlocked keyring. Nothing of it outlives the journey."""
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -12,9 +13,15 @@ from report import ROOT, Failed, until
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below the ports that the system gives to outgoing connections: a program that is started anew finds its own still free."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def user_namespaces_work():

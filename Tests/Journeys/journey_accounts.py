@@ -115,7 +115,7 @@ def journey(report):
         second = arrived(app, "not first", "signedOut")
         report.see("a new account has no session and nothing of the first", marks(app) == [], marks(app))
         app.picture("1-new-account")
-        app.press("Sign in")
+        app.begin_sign_in()
         signed_in_by_form(w, report, "bruno")
         arrived(app, second, "signedIn")
         report.see("the second account is another person", email(app) == "bruno@example.test", email(app))
@@ -136,7 +136,7 @@ def journey(report):
 
         app.evaluate("void nacre.accounts.add()")
         third = arrived(app, "not first", "signedOut")
-        app.press("Sign in")
+        app.begin_sign_in()
         app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         app.evaluate(f"void nacre.accounts.switch('{first}')")

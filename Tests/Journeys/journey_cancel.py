@@ -11,7 +11,7 @@ def journey(report):
     with world(report) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         w.app.picture("1-signing-in")
@@ -28,14 +28,14 @@ def journey(report):
         report.see("a late success after Cancel signs nobody in", w.app.state()["state"] == "signedOut", w.app.state()["state"])
 
         w.browser.close_tabs()
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         state = w.app.wait_state("signedIn", 30)
         report.see("the next sign-in works, and the provider's session answers without a form", state["state"] == "signedIn")
 
     with world(report) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         until(lambda: page.evaluate("!!document.querySelector('button[name=action][value=cancel]')"), 10)
@@ -54,7 +54,7 @@ def journey(report):
                    state)
         w.app.picture("3-refused-at-the-provider")
         w.browser.close_tabs()
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         w.app.wait_state("signingIn")
         w.browser.sign_in(page=w.browser.page(w.servers.issuer))
         report.see("the next sign-in shows the form and works", w.app.wait_state("signedIn", 30)["state"] == "signedIn")

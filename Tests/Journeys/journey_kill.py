@@ -10,7 +10,7 @@ def journey(report):
     with world(report) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         report.see("the browser is open on the form", page is not None)

@@ -16,7 +16,7 @@ def journey(report):
         w.browser.close_tabs()
         second = App(w.desktop, w.servers, "org.example.second", "stsecond", "Second").start()
         second.wait_state("signedOut")
-        second.press("Sign in")
+        second.begin_sign_in()
         handoff = w.browser.page(w.servers.origin + "/api/v1.0/callback/", 20)
         report.see("the browser went through to the hand-off page without a form", handoff is not None, w.browser.history())
         if not until(lambda: second.state()["state"] == "signedIn", 4):
@@ -39,7 +39,7 @@ def journey(report):
         silent = w.servers.gateway.log.read_text().count("authorize.silent")
         third = App(w.desktop, w.servers, "org.example.third", "stthird", "Third").start()
         third.wait_state("signedOut")
-        third.press("Sign in")
+        third.begin_sign_in()
         page = fresh.page(w.servers.issuer, 30)
         form = page and until(lambda: page.evaluate("!!document.querySelector('input[name=password]')"), 10)
         report.see("in a fresh profile of the browser the provider shows its form", form, page and page.url.split("?")[0])

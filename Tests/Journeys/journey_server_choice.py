@@ -283,7 +283,7 @@ def two_accounts(w, report, other):
     report.see("and come again, to the same new account", app.evaluate("nacre.accounts.current.id") == second)
     typed(app, two)
     as_account(app, second, two, "signedOut")
-    app.press("Sign in")
+    app.begin_sign_in()
     app.wait_state("signingIn")
     page = w.browser.page(other.issuer)
     app.evaluate("void nacre.accounts.switch('first')")
@@ -353,7 +353,7 @@ def released(w, report):
     app.start()
     app.wait_state("signedOut")
     w.browser.close_tabs()
-    app.press("Sign in")
+    app.begin_sign_in()
     page = w.browser.page(w.servers.origin + "/api/v1.0/callback/", 20)
     if page and not until(lambda: app.state()["state"] == "signedIn", 5):
         # The browser wants a gesture before it opens an app once more.

@@ -10,7 +10,7 @@ def journey(report):
         w.app.start()
         report.see("the app opens signed out", w.app.wait_state("signedOut")["state"] == "signedOut")
         w.app.picture("1-signed-out")
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         w.app.wait_state("signingIn")
         page = w.browser.page(w.servers.issuer)
         report.see("the person's own browser shows the provider's form", page, page and page.url.split("?")[0])

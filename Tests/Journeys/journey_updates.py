@@ -97,7 +97,7 @@ def story(report, w, channel):
     app.wait_for("nacre.updates.state.staged == '0.2.0'", 20, "the release to be staged")
     report.see("a release is found and staged at the start, by itself", True, state(app))
     app.wait_state("signedOut")
-    app.press("Sign in")
+    app.begin_sign_in()
     app.wait_state("signingIn")
     apply(app)
     report.see("it is held back during a sign-in", app.wait_for("window.refused", 10) == "update.held")

@@ -14,19 +14,10 @@ import subprocess
 import tempfile
 import urllib.parse
 
+from desktop import free_port
 from report import ROOT, Failed, until
 
 BINARIES = pathlib.Path(os.environ.get("NACRE_BINARIES", ROOT / ".build" / "debug"))
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Postgres:
@@ -59,7 +50,7 @@ class Nodes:
         self.environment = environment or {}
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="nacre-nodes-"))
         self.root.chmod(0o755)
-        self.front, self.provider_front, self.upstream, *own = free_ports(7)
+        self.front, self.provider_front, self.upstream, *own = (free_port() for _ in range(7))
         self.ports, self.provider_ports = own[:2], own[2:]
         self.origin, self.issuer = f"http://localhost:{self.front}", f"http://localhost:{self.provider_front}"
         self.postgres = Postgres()

@@ -7,7 +7,7 @@ def story(report, peer):
     with world(report, provider=peer) as w:
         w.app.start()
         w.app.wait_state("signedOut")
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         page = w.browser.page(w.servers.issuer.split("/o")[0])
         report.see("the browser shows the provider's own form", page is not None, page and page.url.split("?")[0])
         w.desktop.picture("1-form")
@@ -25,7 +25,7 @@ def story(report, peer):
         w.app.wait_state("signedOut", 30)
         report.see("signed out", True)
         w.browser.close_tabs()
-        w.app.press("Sign in")
+        w.app.begin_sign_in()
         page = w.browser.page(w.servers.issuer.split("/o")[0])
         shown = page and until(lambda: page.evaluate(
             "!!document.querySelector('input[name=password], input[name=login]')"), 10)

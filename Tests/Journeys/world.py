@@ -18,7 +18,7 @@ class World:
         """From the signed-out page to the thread list, through the person's browser."""
         app = app or self.app
         app.wait_state("signedOut")
-        app.press("Sign in")
+        app.begin_sign_in()
         app.wait_state("signingIn")
         page = self.browser.page(self.servers.issuer)
         report.see("the person's own browser shows the provider's form", page is not None, page and page.url.split("?")[0])
