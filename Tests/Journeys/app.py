@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -84,6 +85,11 @@ class App:
         except Exception:
             self._forget_page()
         return self.page.evaluate(expression)
+
+    def is_heard(self):
+        """Whether the page's inspector takes connections at all."""
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _forget_page(self):
         """The inspector serves one visitor at a time: who leaves must close the door."""
