@@ -36,14 +36,7 @@ package struct ForsakenSession: Sendable {
     package func end(
         owe: ([OwedRevocation]) async throws(NacreError) -> Void = { _ in }
     ) async throws(NacreError) {
-        let bytes: [UInt8]?
-        do throws(NacreError) {
-            bytes = try await secrets.read(AppSession.storeName)
-        } catch {
-            guard error.code == "secrets.damaged" else { throw error }
-            bytes = nil
-        }
-        let record = bytes.flatMap { SessionRecord(parsing: $0) }
+        let record = try await secrets.readWhole(AppSession.storeName).flatMap { SessionRecord(parsing: $0) }
         if let origin = record.flatMap({ try? Origin($0.origin) }) ?? server {
             let endpoints = SessionEndpoints(origin: origin)
             let client = HandoffClient(endpoints: endpoints, transport: transport, time: time)

@@ -90,14 +90,9 @@ package struct OwedRevocations: Sendable {
 
     /// What can no longer be read can no longer be told.
     private func read(_ secrets: any SecretStore) async throws(NacreError) -> [OwedRevocation] {
-        let bytes: [UInt8]?
-        do throws(NacreError) {
-            bytes = try await secrets.read(Self.storeName)
-        } catch {
-            guard error.code == "secrets.damaged" else { throw error }
-            bytes = nil
-        }
-        guard let bytes, let json = try? JSONParser.parse(bytes), json["version"] == 1 else { return [] }
+        guard let bytes = try await secrets.readWhole(Self.storeName), let json = try? JSONParser.parse(bytes),
+            json["version"] == 1
+        else { return [] }
         return (json["owed"]?.array ?? []).compactMap { OwedRevocation(json: $0) }
     }
 

@@ -112,13 +112,10 @@ extension ReleasePublisher {
         var bases: [ReleaseBase] = []
         for manifest in try await history(count, state) {
             do {
-                var manifest = manifest
-                // The bucket may be served elsewhere today.
-                manifest.url = bundleURL(manifest.version)
-                let client = try await client(
-                    manifest, try await verified(manifest), from: BucketSource(bucket),
-                    archiveKey: keys?.archive.publicKey, work)
-                bases.append(try await client.base(manifest.version))
+                bases.append(
+                    try await base(
+                        of: manifest, try await verified(manifest), from: BucketSource(bucket),
+                        archiveKey: keys?.archive.publicKey, work))
             } catch let error as NacreError {
                 report.say("no patch from \(manifest.version): \(error.message)")
             }

@@ -127,11 +127,9 @@ extension ReleasePublisher {
         guard count > 0, trust.archiveKey != nil else { return bases }
         for manifest in try await history(count + 1, try await state()) where manifest.version != version {
             guard let old = try await verified(manifest) else { continue }
-            var manifest = manifest
-            // The bucket may be served elsewhere today.
-            manifest.url = bundleURL(manifest.version)
-            let client = try await client(manifest, old, from: source, archiveKey: trust.archiveKey, work)
-            do { bases.append(try await client.base(manifest.version)) } catch let error as NacreError {
+            do {
+                bases.append(try await base(of: manifest, old, from: source, archiveKey: trust.archiveKey, work))
+            } catch let error as NacreError {
                 report.say("note: \(manifest.version) is no base to try: \(error.message)")
             }
         }

@@ -70,6 +70,17 @@ package struct ReleasePublisher: Sendable {
             threads: threads, work: work)
     }
 
+    /// What an earlier release's bundle holds, to make or try patches from.
+    func base(
+        of release: ReleaseManifest, _ payload: ReleasePayload?, from source: any ReleaseSource,
+        archiveKey: PublicKey?, _ work: WorkFolder
+    ) async throws -> ReleaseBase {
+        var release = release
+        // The bucket may be served elsewhere today.
+        release.url = bundleURL(release.version)
+        return try await client(release, payload, from: source, archiveKey: archiveKey, work).base(release.version)
+    }
+
     /// The keys, or the reason why there is nothing to sign with.
     func demandKeys() throws(NacreError) -> PublisherKeys {
         guard let keys else {

@@ -32,9 +32,9 @@ package final class TemporaryFolder: Sendable {
         return file
     }
 
-    /// As with bytes, in UTF-8.
+    /// As with bytes, in UTF-8. A file that only has to be there needs no text.
     @discardableResult
-    package func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
+    package func write(_ name: String, _ text: String = "x") throws -> String { try write(name, Array(text.utf8)) }
 
     /// What a file holds; nil where there is none.
     package func read(_ name: String) -> [UInt8]? {

@@ -3,25 +3,10 @@
 import Foundation
 import NacreCore
 import NacreHTTP
+import NacreTesting
 import Testing
 
 @testable import NacreApp
-
-/// A folder of its own, gone with the test.
-final class ScratchFolder: Sendable {
-    let path = NSTemporaryDirectory() + "nacre-accounts-" + UUID().uuidString
-
-    init() throws { try PrivateFile.makeFolder(path) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ name: String, _ text: String = "x") throws {
-        let file = path + "/" + name
-        try PrivateFile.makeFolder(String(file[..<file.lastIndex(of: "/")!]))
-        try PrivateFile.replace(file, Array(text.utf8))
-    }
-
-    func holds(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path + "/" + name) }
-}
 
 @Suite("The accounts of an app")
 struct AccountBookTests {
@@ -45,7 +30,7 @@ struct AccountBookTests {
 
     @Test("An app begins with the account whose data it has had before, and asks nobody who they are")
     func beginning() throws {
-        let book = AccountBook(folder: try ScratchFolder().path)
+        let book = AccountBook(folder: try TemporaryFolder().path)
         #expect(book == AccountBook())
         #expect(book.current == AccountBook.first && AccountBook.place(of: book.current) == nil && !book.asksWho)
     }
@@ -108,7 +93,7 @@ struct AccountBookTests {
 
     @Test("The list is read as it was kept")
     func kept() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         var book = AccountBook()
         book.note { account in
             account.name = "Ada"
@@ -125,7 +110,7 @@ struct AccountBookTests {
     @Test("SE-1: an id that could name a folder elsewhere is none")
     func hostileID() throws {
         for id in ["..", "../../x", "", "a/b", "FIRST", String(repeating: "g", count: 32), Self.ids[0] + "0"] {
-            let folder = try ScratchFolder()
+            let folder = try TemporaryFolder()
             let list: JSONValue = [
                 "version": 1, "current": .string(id), "accounts": [["id": .string(id)]],
             ]
@@ -137,7 +122,7 @@ struct AccountBookTests {
 
     @Test("SE-1: nor is one that is to be removed")
     func hostileRemoval() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         try folder.write(
             "accounts.json",
             #"{"version": 1, "accounts": [{"id": "first"}], "removing": [{"id": ".."}, {"id": "../x"}]}"#)
@@ -148,7 +133,7 @@ struct AccountBookTests {
         "A list that cannot be read costs the names, and no account",
         arguments: ["", "{", "[]", #"{"version": 2}"#, #"{"version": 1, "accounts": []}"#])
     func damaged(_ text: String) throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         try folder.write("accounts/\(Self.ids[3])/state/sign-in.sqlite")
         try folder.write("accounts/stray/state/x")
         try folder.write("accounts.json", text)
@@ -158,7 +143,7 @@ struct AccountBookTests {
 
     @Test("Nobody new signs in over an account that somebody may have used, whatever the list knows of them")
     func used() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         try folder.write("accounts/\(Self.ids[3])/state/sign-in.sqlite")
         try folder.write("accounts.json", "{")
         var damaged = AccountBook(folder: folder.path)
@@ -176,7 +161,7 @@ struct AccountBookTests {
 
     @Test("A list whose present account is missing shows the first of it")
     func lostCurrent() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         try folder.write(
             "accounts.json", #"{"version": 1, "current": "\#(Self.ids[4])", "accounts": [{"id": "first"}]}"#)
         #expect(AccountBook(folder: folder.path).current == AccountBook.first)
@@ -199,7 +184,7 @@ struct AppPlaceTests {
         #expect(Set(places.map(\.path)).count == places.count)
         #expect(Set(places.map { $0.secretsID("org.example.a") }).count == places.count)
         #expect(AppPlace().path.isEmpty && AppPlace().secretsID("org.example.a") == "org.example.a")
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         for place in places {
             let folders = try AppFolders(id: "org.example.a", environment: ["HOME": folder.path], place: place)
             for path in [folders.state, folders.web, folders.files, folders.cache] {
@@ -227,7 +212,7 @@ struct AppPlaceTests {
 
     @Test("A removed account's folders go, and what lies beside them stays")
     func wipe() throws {
-        let scratch = try ScratchFolder()
+        let scratch = try TemporaryFolder()
         let folders = AccountFolders(root: scratch.path + "/data", cache: scratch.path + "/cache")
         let own = [
             "data/state/a", "data/web/b", "data/servers/https_a.example_443/state/c", "data/server.json", "cache/d",
@@ -262,7 +247,7 @@ struct HomeServerTests {
 
     @Test("Who has used the app before stays with its server, asked nothing, with session and folders as they are")
     func stays() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         HomeServer.note(home, folder: folder.path)
         let read = try #require(HomeServer.read(folder: folder.path, isDevelopment: false))
         let choice = ServerChoice(folder: folder.path, isDevelopment: false, home: read)
@@ -273,7 +258,7 @@ struct HomeServerTests {
 
     @Test("Another server has folders of its own, and so has the question; back at the first everything is there")
     func others() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let other = Origin(scheme: "https", host: "other.example", port: 443)
         try ServerChoice(origin: other, isAsking: false).keep(folder: folder.path)
         let choice = ServerChoice(folder: folder.path, isDevelopment: false, home: home)
@@ -286,7 +271,7 @@ struct HomeServerTests {
 
     @Test("NB-8: a noted cleartext server is none for a release, and neither is a note that cannot be read")
     func cleartext() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let cleartext = Origin(scheme: "http", host: "localhost", port: 8901)
         HomeServer.note(cleartext, folder: folder.path)
         #expect(HomeServer.read(folder: folder.path, isDevelopment: true) == cleartext)
@@ -299,7 +284,7 @@ struct HomeServerTests {
 
     @Test("A choice that is there is what counts, also one that cannot be read")
     func chosen() throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         try folder.write("server.json", "{")
         #expect(ServerChoice(folder: folder.path, isDevelopment: false, home: home) == ServerChoice())
     }

@@ -22,7 +22,7 @@ struct AccountKeeperTests {
     private final class Place: HTTPTransport, Sendable {
         static let bob = String(repeating: "b", count: 32)
         static let cleo = String(repeating: "c", count: 32)
-        let scratch: ScratchFolder
+        let scratch: TemporaryFolder
         let folders: AccountFolders
         let time = ManualTime()
         let restarts = Mutex(0)
@@ -33,7 +33,7 @@ struct AccountKeeperTests {
         let isOffline = Mutex(false)
 
         init() throws {
-            scratch = try ScratchFolder()
+            scratch = try TemporaryFolder()
             folders = AccountFolders(root: scratch.path + "/data", cache: scratch.path + "/cache")
             try scratch.write("data/state/x")
             for id in [Self.bob, Self.cleo] {
@@ -103,6 +103,16 @@ struct AccountKeeperTests {
             try await until { self.time.untilNextWake.map { $0 <= .seconds(1) } ?? isDone.withLock { $0 } }
             time.advance(by: .seconds(1))
             return try await task.value
+        }
+
+        /// An app that has removed Bob's account while its server was out of reach.
+        func removedOffline() async throws -> AccountKeeper {
+            try await keepSession(Self.bob)
+            isOffline.withLock { $0 = true }
+            let keeper = await keeper()
+            #expect(try await removing { try await keeper.remove(Self.bob) })
+            try await askedInVain()
+            return keeper
         }
 
         /// Waits until a server that is out of reach has been asked, and is to be asked again.
@@ -274,11 +284,7 @@ struct AccountKeeperTests {
     @Test("SE-5: a server that is out of reach when an account is removed hears of it at a later start")
     func owedRevocation() async throws {
         let place = try Place()
-        try await place.keepSession(Place.bob)
-        place.isOffline.withLock { $0 = true }
-        let keeper = await place.keeper()
-        #expect(try await place.removing { try await keeper.remove(Place.bob) })
-        try await place.askedInVain()
+        _ = try await place.removedOffline()
         // Of the account itself nothing is left.
         #expect(try await place.store(Place.bob).read("session") == nil)
         #expect(!place.scratch.holds("data/accounts/\(Place.bob)") && place.kept.removals.isEmpty)
@@ -304,15 +310,12 @@ struct AccountKeeperTests {
     @Test("SE-5: while the app runs, a server that is out of reach is asked again, with growing waits")
     func owedRetry() async throws {
         let place = try Place()
-        try await place.keepSession(Place.bob)
-        place.isOffline.withLock { $0 = true }
-        let keeper = await place.keeper()
-        #expect(try await place.removing { try await keeper.remove(Place.bob) })
-        try await place.askedInVain()
+        let keeper = try await place.removedOffline()
         place.isOffline.withLock { $0 = false }
         place.time.advance(by: .seconds(6))
         try await until { !place.scratch.holds("data/accounts/owed") }
         #expect(place.requests.withLock { $0 } == [Self.farewell])
+        withExtendedLifetime(keeper) {}
     }
 
     @Test("SE-5: what is owed waits for the keyring in which it was noted")
