@@ -3,7 +3,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
@@ -85,11 +84,6 @@ class App:
         except Exception:
             self._forget_page()
         return self.page.evaluate(expression)
-
-    def is_heard(self):
-        """Whether the page's inspector takes connections at all."""
-        with socket.socket() as s:
-            return s.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _forget_page(self):
         """The inspector serves one visitor at a time: who leaves must close the door."""

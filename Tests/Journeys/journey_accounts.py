@@ -7,7 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 
-from report import Failed, run, until
+from report import run, until
 from world import world
 
 MARKS = {
@@ -35,18 +35,8 @@ def arrived(app, account, state):
     test = f"!== {json.dumps(account[4:])}" if account.startswith("not ") else f"=== {json.dumps(account)}"
     app._forget_page()
     complete = "&& !!nacre.session.current.profile" if state == "signedIn" else ""
-    arrival = (f"document.readyState == 'complete' && nacre.accounts.current.id {test} &&"
-               f" nacre.session.current.state == '{state}' {complete}")
-    try:
-        app.wait_for(arrival, 30, f"account {account}, {state}")
-    except Failed:
-        if app.is_heard():
-            raise
-        # A process of before may hold the port of the page's inspector; then nothing can be asked of this start. The next shows the same account.
-        print("     a start whose inspector does not answer: once more", flush=True)
-        app.kill()
-        app.start()
-        app.wait_for(arrival, 30, f"account {account}, {state}")
+    app.wait_for(f"document.readyState == 'complete' && nacre.accounts.current.id {test} &&"
+                 f" nacre.session.current.state == '{state}' {complete}", 40, f"account {account}, {state}")
     return current(app)
 
 

@@ -26,21 +26,27 @@ class Inspector:
         return list(zip(re.findall(r"window\.location\.host \+ '(/socket/[^']+)'", text), addresses))
 
     def connect(self):
+        """Whoever comes while the page is being replaced is never answered, and while that one waits nobody else is served: it
+        leaves, closing the door, and comes again."""
         deadline = time.time() + self.timeout
         while True:
             try:
-                path = self.targets(self.port)[0][0]
-                break
-            except (OSError, IndexError):
+                return self._visit(self.targets(self.port)[0][0])
+            except (OSError, IndexError, websocket.WebSocketException):
+                if self.socket:
+                    self.socket.close()
                 if time.time() > deadline:
                     raise
                 time.sleep(0.1)
+
+    def _visit(self, path):
         self.socket = websocket.create_connection(
-            f"ws://127.0.0.1:{self.port}{path}", timeout=self.timeout, suppress_origin=True)
+            f"ws://127.0.0.1:{self.port}{path}", timeout=min(5, self.timeout), suppress_origin=True)
         self.target = None
         while self.target is None:
             self._take()
         self.call("Runtime.enable")
+        self.socket.settimeout(self.timeout)
 
     def close(self):
         self.socket.close()
