@@ -85,8 +85,7 @@ package struct SQLiteConnection: ~Copyable {
         }
         _ = nacre_sqlite_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         if !options.readOnly {
-            let statement = try SQLiteStatement("PRAGMA journal_mode=WAL", in: handle)
-            let mode = try statement.step() ? statement.value(0).text : nil
+            let mode = try switchToWAL(handle, patience: options.busyTimeout)
             guard path == ":memory:" || mode == "wal" else {
                 throw NacreError(
                     "sqlite.cannot_open",
@@ -100,6 +99,25 @@ package struct SQLiteConnection: ~Copyable {
             throw SQLiteFault.error(
                 result, extended: result, detail: String(cString: sqlite3_errmsg(handle)),
                 doing: "Opening \(path) failed")
+        }
+    }
+
+    /// The journal mode that the file has afterwards.
+    ///
+    /// Who switches a new file at the same moment may hold what this connection needs, and the other way round. SQLite
+    /// then says busy at once, without the wait of `busy_timeout`: so one of them has to let go and come again.
+    private static func switchToWAL(_ handle: OpaquePointer, patience: Duration) throws(NacreError) -> String? {
+        let end = ContinuousClock.now + patience
+        while true {
+            do {
+                let statement = try SQLiteStatement("PRAGMA journal_mode=WAL", in: handle)
+                return try statement.step() ? statement.value(0).text : nil
+            } catch {
+                guard error.code == "sqlite.busy", ContinuousClock.now < end else {  // guard: sqlite-open-together
+                    throw error
+                }
+            }
+            sqlite3_sleep(5)
         }
     }
 

@@ -1,9 +1,11 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
+import Dispatch
 import Foundation
 import NacreCore
 import NacreSQLite
 import NacreTesting
+import Synchronization
 import Testing
 
 @Suite struct SQLiteConnectionTests {
@@ -79,6 +81,19 @@ import Testing
         try first.transaction { first in
             try first.execute("INSERT INTO t VALUES (1)")
             try expect("sqlite.busy") { try second.execute("INSERT INTO t VALUES (2)") }
+        }
+    }
+
+    @Test func `many that open a new file at once all get it`() throws {
+        for _ in 0..<40 {
+            let folder = try TemporaryFolder()
+            let failures = Mutex<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 6) { _ in
+                do { _ = try SQLiteConnection(path: folder.file("a.db")) } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+            #expect(failures.withLock { $0 } == [])
         }
     }
 
