@@ -97,6 +97,32 @@ import Testing
         }
     }
 
+    @Test func `whoever opens a file that another switches to WAL waits for it`() throws {
+        let folder = try TemporaryFolder()
+        let first = try SQLiteConnection(path: folder.file("a.db"))
+        try first.execute("CREATE TABLE t (v)")
+        try first.execute("PRAGMA journal_mode=DELETE")
+        try first.execute("BEGIN IMMEDIATE")
+        let begins = DispatchSemaphore(value: 0)
+        let ends = DispatchSemaphore(value: 0)
+        let failure = Mutex<String?>("not ended")
+        Thread {
+            begins.signal()
+            let text: String?
+            do {
+                _ = try SQLiteConnection(path: folder.file("a.db"))
+                text = nil
+            } catch { text = "\(error)" }
+            failure.withLock { $0 = text }
+            ends.signal()
+        }.start()
+        begins.wait()
+        Thread.sleep(forTimeInterval: 0.2)
+        try first.execute("COMMIT")
+        ends.wait()
+        #expect(failure.withLock { $0 } == nil)
+    }
+
     @Test func `only this user may read the file and its journal`() throws {
         let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(path: folder.file("a.db"))
