@@ -6,7 +6,8 @@ package import NacreCore
 package struct AppFolders: Sendable {
     /// Attempts, links, preferences, the passphrase store.
     package let state: String
-    /// The web view's cookies and storage.
+    /// The web view's cookies and storage. Made at each start, before the updater looks: that it is there says nothing of
+    /// what it holds.
     package let web: String
     /// What may be deleted at any time.
     package let cache: String

@@ -17,8 +17,10 @@ struct UpdateBoot {
 
     /// Decides, and leaves in `state` what is to be kept before the page loads.
     ///
-    /// - Returns: the staged tree that could not be tried for want of room, if one could not.
-    func decide(_ state: inout UpdateState) -> TreeDigest? {
+    /// - Returns: the staged tree that could not be tried for want of room, if one could not; whether what the web view has
+    ///   stored is as it has to be.
+    func decide(_ state: inout UpdateState) -> (waiting: TreeDigest?, isStorageReady: Bool) {
+        finishStorage(&state)
         adopt(&state)
         adoptRoots(&state)
         withdraw(&state)
@@ -27,9 +29,9 @@ struct UpdateBoot {
         }
         let waiting = takeStaged(&state)
         while let running = state.running, !shelf.holds(running.tree) { state.revert(.missing, at: now) }
-        prepareStorage(&state)
+        let isStorageReady = prepareStorage(&state)
         state.trial?.attempts += 1
-        return waiting
+        return (waiting, isStorageReady)
     }
 
     /// A store update brings a bundle of its own. What is older than that, or does not run in the new app, is dropped;
@@ -110,17 +112,28 @@ struct UpdateBoot {
         }
     }
 
-    private func prepareStorage(_ state: inout UpdateState) {
+    /// What was cut short must not count among what there is to decide with. Where that fails, `prepareStorage` says why.
+    private func finishStorage(_ state: inout UpdateState) {
+        guard let name = try? storage.finish() else { return }
+        state.decide(
+            "storage", state.running?.version ?? settings.builtInVersion,
+            "What the web view stored while its own storage was being exchanged is kept in \(name).", at: now)
+    }
+
+    /// - Returns: whether it is as it has to be; else the next start tries again.
+    private func prepareStorage(_ state: inout UpdateState) -> Bool {
         let epoch = state.running?.storageEpoch ?? settings.builtInStorageEpoch
         do throws(NacreError) {
             // Only from a trial is there a way back, and only for that is a copy kept.
             let outcome = try storage.prepare(
                 for: epoch, from: settings.builtInStorageEpoch, mayEmpty: state.running?.resetsStorage ?? false,
                 keepsCopy: state.trial != nil)
-            guard outcome != .unchanged else { return }
+            guard outcome != .unchanged else { return true }
             state.decide("storage", state.running?.version ?? settings.builtInVersion, outcome.sentence, at: now)
+            return true
         } catch {
             state.decide("storage", state.running?.version ?? settings.builtInVersion, error.message, at: now)
+            return false
         }
     }
 }

@@ -77,9 +77,10 @@ package actor Updater: AppUpdater {
     private func load() { state = file.load() ?? UpdateState() }
 
     private var mayExchangeStorage: Bool {
-        [state.running, state.staged, state.fallback].contains { bundle in
-            bundle.map { storage.mustChange(for: $0.storageEpoch, from: settings.builtInStorageEpoch) } ?? false
-        }
+        storage.isUnfinished
+            || [state.running, state.staged, state.fallback].contains { bundle in
+                bundle.map { storage.mustChange(for: $0.storageEpoch, from: settings.builtInStorageEpoch) } ?? false
+            }
     }
 
     private func boot(_ isHeld: Bool) {
@@ -89,7 +90,8 @@ package actor Updater: AppUpdater {
         let boot = UpdateBoot(
             settings: settings, shelf: shelf, storage: storage, now: now, isHeld: isHeld,
             nonce: parts.random.identifier())
-        waiting = boot.decide(&state)
+        let decision = boot.decide(&state)
+        waiting = decision.waiting
         if state != before {
             do throws(NacreError) { try file.keep(state) } catch {
                 log.error("update.state", ["code": .string(error.code.rawValue)])
@@ -99,7 +101,8 @@ package actor Updater: AppUpdater {
             }
         }
         guard state.trial == nil else { return }
-        try? storage.settle()
+        // Where the step back is still to be made, the copy is what it is made from.
+        if decision.isStorageReady { try? storage.settle() }  // guard: update-settle-ready
         isUntidy = true
     }
 
@@ -206,7 +209,7 @@ package actor Updater: AppUpdater {
         tell()
         // Where the confirm is not on the disk, a later start may still go back.
         guard isKept else { return }
-        forgetStorage()
+        note { () throws(NacreError) in try storage.settle() }
         tidy()
     }
 
@@ -227,13 +230,17 @@ package actor Updater: AppUpdater {
 
     package func forgetStorage() {
         guard lock != nil else { return }
-        do throws(NacreError) { try storage.settle() } catch {
+        do throws(NacreError) { try body() } catch {
             log.notice("update.storage", ["code": .string(error.code.rawValue)])
         }
     }
 
     private func revert(_ reason: FailedBundle.Reason) async {
         stopClock()
+        note { () throws(NacreError) in try storage.forget() }
+    }
+
+    private func note(_ body: () throws(NacreError) -> Void) {
         log.warning(
             "update.reverted",
             ["version": .string(state.running?.version ?? ""), "reason": .string(reason.rawValue)])

@@ -11,12 +11,17 @@ struct WebStorage: Sendable {
     private let disk: any UpdateDisk
     private let web: String
     private var mark: String { web + ".epoch" }
-    /// What was there before an exchange; the name says for which epoch it had to go.
-    private func discarded(_ epoch: Int64) -> String { web + ".discarded-\(epoch)" }
+    /// What was there before a copy takes its place; the name says of which epoch.
+    private static let discarded = ".discarded-"
+    /// What was there before an empty folder takes its place; the name says for which epoch.
+    private static let emptied = ".emptied-"
+    private static let copies = ".copy-"
+    /// What a web view has stored in a folder of its own making, while an exchange was under way.
+    private static let aside = ".aside-"
     /// What is being removed, and means nothing any more.
     private var gone: String { web + ".gone" }
     private var unfinished: String { web + ".copying" }
-    private func copy(_ epoch: Int64) -> String { web + ".copy-\(epoch)" }
+    private func copy(_ epoch: Int64) -> String { web + Self.copies + "\(epoch)" }
     private var parent: String { UpdateDiskPath.folder(of: web) }
 
     /// How a bundle of a lower epoch came to its storage.
@@ -39,6 +44,9 @@ struct WebStorage: Sendable {
 
     /// Whether a step to this epoch needs the pages gone.
     func mustChange(for epoch: Int64, from assumed: Int64) -> Bool { (self.epoch ?? assumed) != epoch }
+
+    /// Whether an exchange was cut short, so that a start has to end it.
+    var isUnfinished: Bool { (try? exchanges().isEmpty) == false }
 
     /// Whether there is a way back to this epoch.
     func canReturn(to epoch: Int64, from assumed: Int64) -> Bool {
@@ -65,40 +73,89 @@ struct WebStorage: Sendable {
                 (now, outcome) = (earlier, .restored)
             } else if mayEmpty {
                 try exchange(with: nil, for: epoch)
+                try write(epoch)
                 (now, outcome) = (epoch, .emptied)
             } else {
                 return .kept
             }
+            // Before there is a copy of that epoch again: beside one it would look as if it had been cut short.
+            try removeExchanged()
         }
         if epoch > now, keepsCopy {
             try keepCopy(of: now)
             if outcome == .unchanged { outcome = .copied }
         }
         if self.epoch != epoch { try write(epoch) }
-        try removeAll(".discarded-")
         return outcome
     }
 
     /// The bundle has confirmed its start, or nobody may come back to what was: there is no way back any more.
+    ///
+    /// While an exchange waits to be ended its copy is all there is, and nothing happens.
     func settle() throws(NacreError) {
-        try removeAll(".copy-")
+        guard try exchanges().isEmpty else { return }  // guard: update-settle-unfinished
+        try removeAll(Self.copies)
         try disk.remove(unfinished)
-        try removeAll(".discarded-")
     }
 
-    /// Ends an exchange that was cut short: between its two renames it is undone, behind them it counts.
-    private func finish() throws(NacreError) {
+    /// What was stored belongs to nobody any more: whatever there is of it beside the folder in use goes.
+    func forget() throws(NacreError) {
+        // What is in use by now has taken the place of what an exchange was about.
+        for exchange in try exchanges() { try? write(exchange.epoch) }
+        try removeExchanged()
+        for name in [Self.copies, Self.aside] { try removeAll(name) }
+        try disk.remove(unfinished)
+    }
+
+    /// Ends an exchange that was cut short. It counts once its epoch is marked, or its copy has taken its place; before that it
+    /// is undone, and may be decided anew. That there is a folder says nothing: each start of the app makes one.
+    ///
+    /// - Returns: the name beside it of what a web view has stored in such a folder meanwhile; nil where there was nothing.
+    @discardableResult
+    func finish() throws(NacreError) -> String? {
         try disk.remove(gone)
-        for name in try siblings(".discarded-") {
-            if !disk.isFolder(web) {
-                try disk.rename(parent + "/" + name, to: web)
-                try disk.sync(folder: parent)
-            } else if let epoch = Int64(name.split(separator: "-").last ?? "") {
+        var place: String?
+        for (path, epoch, isEmptying) in try exchanges() where self.epoch != epoch {
+            guard isEmptying || disk.isFolder(copy(epoch)) else {  // guard: update-exchange-undone
                 try write(epoch)
+                continue
+            }
+            place = try setAside() ?? place
+            // An empty folder of that name is replaced by it, and one that is not so fails.
+            try disk.rename(path, to: web)
+            try disk.sync(folder: parent)
+        }
+        try removeExchanged()
+        try disk.remove(unfinished)
+        return place
+    }
+
+    /// Nobody can tell a web view's own files from what a person has made in those minutes, so none of them is thrown away. It
+    /// cannot be put together with what comes back, and so it is kept beside that.
+    private func setAside() throws(NacreError) -> String? {
+        guard try !disk.names(in: web).isEmpty else { return nil }
+        let numbers = try siblings(Self.aside).compactMap { Int64($0.split(separator: "-").last ?? "") }
+        let name = web.dropFirst(parent.count + 1) + Self.aside + "\((numbers.max() ?? 0) + 1)"
+        try disk.rename(web, to: parent + "/" + name)  // guard: update-storage-aside
+        return String(name)
+    }
+
+    private typealias Exchange = (path: String, epoch: Int64, isEmptying: Bool)
+
+    /// What had to go in an exchange and is still there.
+    private func exchanges() throws(NacreError) -> [Exchange] {
+        var found: [Exchange] = []
+        for (mark, isEmptying) in [(Self.discarded, false), (Self.emptied, true)] {
+            for name in try siblings(mark) {
+                guard let epoch = Int64(name.split(separator: "-").last ?? "") else { continue }
+                found.append((parent + "/" + name, epoch, isEmptying))
             }
         }
-        try removeAll(".discarded-")
-        try disk.remove(unfinished)
+        return found
+    }
+
+    private func removeExchanged() throws(NacreError) {
+        for mark in [Self.discarded, Self.emptied] { try removeAll(mark) }
     }
 
     /// Takes each one's name first: what is half gone must not be taken for what it was.
@@ -112,8 +169,16 @@ struct WebStorage: Sendable {
     }
 
     private func exchange(with replacement: String?, for epoch: Int64) throws(NacreError) {
-        if disk.isFolder(web) { try disk.rename(web, to: discarded(epoch)) }
-        if let replacement { try disk.rename(replacement, to: web) } else { try disk.makeFolder(web) }
+        // So that there is always something whose name says how far it has come.
+        if !disk.isFolder(web) { try disk.makeFolder(web) }
+        let before = web + (replacement == nil ? Self.emptied : Self.discarded) + "\(epoch)"
+        try disk.rename(web, to: before)
+        do throws(NacreError) {
+            if let replacement { try disk.rename(replacement, to: web) } else { try disk.makeFolder(web) }
+        } catch {
+            try? disk.rename(before, to: web)
+            throw error
+        }
         try disk.sync(folder: parent)
     }
 
@@ -145,7 +210,7 @@ struct WebStorage: Sendable {
     }
 
     private func newestCopy(upTo epoch: Int64) -> Int64? {
-        let names = (try? siblings(".copy-")) ?? []
+        let names = (try? siblings(Self.copies)) ?? []
         return names.compactMap { Int64($0.split(separator: "-").last ?? "") }.filter { $0 <= epoch }.max()
     }
 

@@ -153,6 +153,7 @@ private struct Player {
             guard let release = releases[try world.tree(of: bundle).digest] else {
                 return problems.append("a tree is shown that nobody has published: \(bundle)")
             }
+            if world.stored == nil { problems.append("\(release.version) finds nothing of what was stored") }
             let stored = Int64(world.stored ?? "0") ?? 0
             load += 1
             await updater.pageLoadStarted(load)
@@ -182,7 +183,7 @@ private struct Player {
 
     private mutating func publish() throws {
         sequence += 1
-        if random.number(below: 4) == 0 { epoch += 1 }
+        if random.number(below: 2) == 0 { epoch += 1 }
         let version = "1.\(sequence)"
         var draft = world.draft(version, sequence)
         draft.storageEpoch = epoch

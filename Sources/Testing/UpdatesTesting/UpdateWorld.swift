@@ -67,6 +67,8 @@ package final class UpdateWorld: Sendable {
     package func start(
         _ disk: any UpdateDisk = SystemDisk(), _ change: (inout UpdateSettings) -> Void = { _ in }
     ) async throws -> Updater {
+        // As `AppFolders`, before anything else: that the folder is there says nothing of what it holds.
+        try SystemDisk().makeFolder(folders.web)
         let updater = await Updater.start(
             settings: try settings(change), folders: folders,
             parts: UpdateParts(

@@ -161,12 +161,163 @@ struct UpdateStorageTests {
             let disk = CrashDisk(root: folder.path + "/lost", stop: stop, end: end)
             _ = try? WebStorage(folder.path + "/web", disk).prepare(
                 for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+            // As each start of the app does first.
+            try SystemDisk().makeFolder(folder.path + "/web")
             let storage = WebStorage(folder.path + "/web", SystemDisk())
             let outcome = try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+            try storage.settle()
             #expect(outcome != .kept, "step \(stop)")
             #expect(folder.read("web/db") == [0], "step \(stop)")
             #expect(storage.epoch == 0, "step \(stop)")
+            #expect(try left(in: folder) == ["web", "web.epoch"], "step \(stop)")
         }
+    }
+
+    private func left(in folder: TemporaryFolder) throws -> [String] {
+        // A mark that was half written is no more than that, and the next one takes its place.
+        try SystemDisk().names(in: folder.path).filter { $0.hasPrefix("web") && $0 != "web.epoch.new" }
+    }
+
+    @Test(
+        "An emptying that was cut short is undone until it is marked: another bundle may be shown after all",
+        arguments: [CrashDisk.End.killed, .torn, .full])
+    func emptyingCutShort(end: CrashDisk.End) throws {
+        func ready() throws -> TemporaryFolder {
+            let folder = try TemporaryFolder()
+            try folder.write("lost/x", [])
+            try folder.write("web/db", [2])
+            try folder.write("web.epoch", Array("2".utf8))
+            return folder
+        }
+        let probe = CrashDisk(root: "/tmp", stop: nil)
+        let whole = try ready()
+        _ = try WebStorage(whole.path + "/web", probe).prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: false)
+        for stop in 1...probe.steps {
+            let folder = try ready()
+            let disk = CrashDisk(root: folder.path + "/lost", stop: stop, end: end)
+            _ = try? WebStorage(folder.path + "/web", disk).prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: false)
+            try SystemDisk().makeFolder(folder.path + "/web")
+            let storage = WebStorage(folder.path + "/web", SystemDisk())
+            let isMarked = storage.epoch == 1
+            // A sign-in is under way at the next start, say: what ran goes on.
+            _ = try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: false)
+            try storage.settle()
+            #expect(folder.read("web/db") == (isMarked ? nil : [2]), "step \(stop)")
+            #expect(try left(in: folder) == ["web", "web.epoch"], "step \(stop)")
+        }
+    }
+
+    /// A device on which 1.1 has raised the storage and crashed: the next start goes back.
+    private func goingBack() async throws -> UpdateWorld {
+        let world = try await UpdaterTrialTests.staged { $0.storageEpoch = 1 }
+        let updater = try await world.start()
+        await updater.pageLoadStarted(1)
+        try world.store("1")
+        await updater.pageCrashed()
+        return world
+    }
+
+    @Test(
+        "A start that steps back and stops at any step loses neither storage",
+        arguments: [CrashDisk.End.killed, .powerless, .full])
+    func startCutShort(end: CrashDisk.End) async throws {
+        let probe = CrashDisk(root: "/tmp", stop: nil)
+        _ = try await (try await goingBack()).start(probe)
+        #expect(probe.steps > 10)
+        for stop in 1...probe.steps {
+            let world = try await goingBack()
+            do {
+                let disk = CrashDisk(root: world.folder.path + "/lost", stop: stop, end: end)
+                let updater = try await world.start(disk)
+                if end == .full { #expect(world.stored != nil, "step \(stop)") }
+                _ = await updater.running
+            }
+            let updater = try await world.start()
+            #expect(await updater.running.version == "0.1", "step \(stop)")
+            #expect(world.stored == "0", "step \(stop)")
+        }
+    }
+
+    @Test("A step back that the disk refuses is made by the next start; the copy waits for it")
+    func exchangeRefused() async throws {
+        let world = try await goingBack()
+        let isFirst = Switch()
+        do {
+            let disk = RationedDisk { step, path in
+                guard step == .rename, path.hasSuffix("/web"), !isFirst.isOn else { return false }
+                isFirst.isOn = true
+                return true
+            }
+            let updater = try await world.start(disk)
+            #expect(await updater.running.version == "0.1")
+            #expect(isFirst.isOn)
+            #expect(world.stored == "1")
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+        }
+        #expect(await (try await world.start()).running.version == "0.1")
+        #expect(world.stored == "0")
+        #expect(try left(in: world.folder) == ["web", "web.epoch"])
+    }
+
+    @Test("What a web view stores while its own folder cannot be brought back is set aside, and said")
+    func setAside() async throws {
+        let world = try await goingBack()
+        do {
+            let updater = try await world.start(
+                RationedDisk { step, path in step == .rename && path.hasSuffix("/web") })
+            #expect(await updater.running.version == "0.1")
+            // The web view makes its folder anew, and goes on.
+            try world.store("9")
+            await updater.pageLoadStarted(1)
+            await updater.confirm(pageLoad: 1)
+        }
+        let updater = try await world.start()
+        #expect(world.stored == "0")
+        #expect(world.folder.read("web.aside-1/db") == Array("9".utf8))
+        let decisions = await updater.report()["decisions"]?.array ?? []
+        #expect(decisions.contains { $0["why"]?.string?.contains("web.aside-1") == true })
+        await updater.pageLoadStarted(1)
+        await updater.confirm(pageLoad: 1)
+        #expect(world.folder.read("web.aside-1/db") == Array("9".utf8))
+        // Whoever's it was has left.
+        await updater.forgetStorage()
+        #expect(try left(in: world.folder) == ["web", "web.epoch"])
+    }
+
+    @Test("While a step back waits, its copy is all there is, and no confirm takes it away")
+    func settleWaits() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("web/db", [0])
+        let storage = WebStorage(folder.path + "/web", SystemDisk())
+        _ = try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true)
+        try folder.write("web/db", [1])
+        let refusing = RationedDisk { step, path in step == .rename && path.hasSuffix("/web") }
+        #expect(throws: NacreError.self) {
+            try WebStorage(folder.path + "/web", refusing).prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+        }
+        #expect(storage.isUnfinished)
+        try storage.settle()
+        try SystemDisk().makeFolder(folder.path + "/web")
+        #expect(try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false) == .restored)
+        #expect(folder.read("web/db") == [0])
+    }
+
+    @Test("Who leaves while a step back waits leaves nothing, and what is stored afterwards stays")
+    func forgottenUnfinished() async throws {
+        let world = try await goingBack()
+        do {
+            let updater = try await world.start(
+                RationedDisk { step, path in step == .rename && path.hasSuffix("/web") })
+            try world.store("9")
+            await updater.forgetStorage()
+            #expect(try left(in: world.folder).filter { $0 != "web.epoch" } == ["web"])
+        }
+        #expect(await (try await world.start()).running.version == "0.1")
+        #expect(world.stored == "9")
+        try world.publisher.publish(world.draft("1.2", 3))
+        let updater = try await world.start()
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.2"))
     }
 
     @Test("A state survives being written and read")
