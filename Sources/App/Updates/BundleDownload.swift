@@ -271,8 +271,11 @@ package struct BundleDownload: Sendable {
         return try await ReleaseFetch.run(work) { () throws(NacreError) in
             let plain = shelf.workshop + "/archive"
             let file = try disk.create(plain)
+            // What is unpacked is the file that was verified, and not whatever has its name by then.
+            let verified: any RandomAccessBytes
             do throws(NacreError) {
                 try contents.open(try FileBytes(path)) { (piece: [UInt8]) throws(NacreError) in try file.write(piece) }
+                verified = try file.contents()  // guard: update-verified-archive
             } catch {
                 file.close()
                 try? disk.remove(plain)
@@ -282,7 +285,7 @@ package struct BundleDownload: Sendable {
             }
             file.close()
             defer { try? disk.remove(plain) }
-            let reader = try ArchiveReader(try FileBytes(plain))
+            let reader = try ArchiveReader(verified)
             let tree = try shelf.put { (put) throws(NacreError) in
                 try reader.unpack(tree: payload?.tree.digest, put)
             }

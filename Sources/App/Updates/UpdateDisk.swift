@@ -2,6 +2,7 @@
 
 import CLinux
 package import NacreCore
+package import NacreReleases
 
 /// What the updater does to the disk. Each call is one step after which a machine may stop, and a test stops it there.
 ///
@@ -36,6 +37,8 @@ package protocol UpdateFile {
     func write(_ bytes: [UInt8]) throws(NacreError)
     /// Brings it to the disk.
     func sync() throws(NacreError)
+    /// Ends the writing and gives what was written, of this very file: another one that has taken its name is not read.
+    func contents() throws(NacreError) -> any RandomAccessBytes
     func close()
 }
 
@@ -69,11 +72,11 @@ package struct SystemDisk: UpdateDisk {
 
     package func create(_ path: String) throws(NacreError) -> any UpdateFile {
         unlink(path)
-        return try SystemFile(path, O_WRONLY | O_CREAT | O_EXCL)
+        return try SystemFile(path, O_RDWR | O_CREAT | O_EXCL)
     }
 
     package func extend(_ path: String) throws(NacreError) -> any UpdateFile {
-        try SystemFile(path, O_WRONLY | O_CREAT | O_APPEND)
+        try SystemFile(path, O_RDWR | O_CREAT | O_APPEND)
     }
 
     package func rename(_ from: String, to: String) throws(NacreError) {
@@ -160,6 +163,11 @@ private final class SystemFile: UpdateFile {
 
     func sync() throws(NacreError) {
         guard fsync(descriptor) == 0 else { throw SystemDisk.fault(path) }
+    }
+
+    func contents() throws(NacreError) -> any RandomAccessBytes {
+        defer { descriptor = -1 }
+        return try FileBytes(adopting: descriptor)
     }
 
     func close() {

@@ -25,6 +25,7 @@ extension Updater {
     }
 
     private func follow(_ source: UpdateSource) async throws(NacreError) -> UpdateCheck {
+        try mayWrite()  // guard: update-second
         let url = try WebURL(source.manifestURL)
         let place = ChannelPlace(url)
         if let early = settled(source, place.channel) { return early }

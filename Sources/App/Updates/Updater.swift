@@ -121,12 +121,19 @@ package actor Updater: AppUpdater {
 
     var now: Instant { max(parts.time.now, settings.built, state.newestIssued) }
 
-    /// Keeps a change, or leaves everything as it is.
-    func change(_ body: (inout UpdateState) -> Void) throws(NacreError) {
+    /// The state and every folder beside it are one process's.
+    ///
+    /// - Throws: `update.second` in another one.
+    func mayWrite() throws(NacreError) {
         guard lock != nil else {
             throw NacreError("update.second", "Another window of this app looks after updates; use that one.")
         }
         var next = state
+    }
+
+    /// Keeps a change, or leaves everything as it is.
+    func change(_ body: (inout UpdateState) -> Void) throws(NacreError) {
+        try mayWrite()
         body(&next)
         guard next != state else { return }
         try file.keep(next)
@@ -230,6 +237,10 @@ package actor Updater: AppUpdater {
 
     package func forgetStorage() {
         guard lock != nil else { return }
+        note { () throws(NacreError) in try storage.forget() }
+    }
+
+    private func note(_ body: () throws(NacreError) -> Void) {
         do throws(NacreError) { try body() } catch {
             log.notice("update.storage", ["code": .string(error.code.rawValue)])
         }
@@ -237,10 +248,6 @@ package actor Updater: AppUpdater {
 
     private func revert(_ reason: FailedBundle.Reason) async {
         stopClock()
-        note { () throws(NacreError) in try storage.forget() }
-    }
-
-    private func note(_ body: () throws(NacreError) -> Void) {
         log.warning(
             "update.reverted",
             ["version": .string(state.running?.version ?? ""), "reason": .string(reason.rawValue)])

@@ -23,6 +23,19 @@ public final class FileBytes: RandomAccessBytes {
         count = Int(status.st_size)
     }
 
+    /// An open file, whatever its name means by now. The descriptor is taken over, and closed also where this throws.
+    ///
+    /// - Throws: `file.read`.
+    package init(adopting open: Int32) throws(NacreError) {
+        descriptor = open
+        var status = stat()
+        guard open >= 0, fstat(open, &status) == 0, status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG) else {
+            if open >= 0 { nacre_close(open) }
+            throw NacreError("file.read", "A file that was written cannot be read; it is closed, or none.")
+        }
+        count = Int(status.st_size)
+    }
+
     deinit { nacre_close(descriptor) }
 
     public func read(_ range: Range<Int>) throws(NacreError) -> [UInt8] {

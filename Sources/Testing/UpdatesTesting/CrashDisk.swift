@@ -2,6 +2,7 @@
 
 import Foundation
 package import NacreCore
+import NacreReleases
 import NacreTesting
 package import NacreUpdates
 import Synchronization
@@ -208,5 +209,6 @@ private final class CrashFile: UpdateFile {
 
     func write(_ bytes: [UInt8]) throws(NacreError) { try disk.write(bytes, file) }
     func sync() throws(NacreError) { try disk.sync(path) }
+    func contents() throws(NacreError) -> any RandomAccessBytes { try file.contents() }
     func close() { file.close() }
 }

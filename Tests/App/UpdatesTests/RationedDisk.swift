@@ -1,6 +1,7 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
 import NacreCore
+import NacreReleases
 import Synchronization
 
 @testable import NacreUpdates
@@ -17,9 +18,15 @@ struct RationedDisk: UpdateDisk {
     private let base = SystemDisk()
     private let refuses: @Sendable (Step, _ path: String) -> Bool
     private let looks: @Sendable (_ path: String) -> Void
+    private var closes: @Sendable (_ path: String) -> Void = { _ in }
 
     init(refusing refuses: @escaping @Sendable (Step, _ path: String) -> Bool) {
         (self.refuses, looks) = (refuses, { _ in })
+    }
+
+    /// Room for everything; `closes` is told of each file that has been written.
+    init(closes: @escaping @Sendable (_ path: String) -> Void) {
+        (refuses, looks, self.closes) = ({ _, _ in false }, { _ in }, closes)
     }
 
     /// Room for everything; `looks` is told of each file that is read, and of each place that is asked for its room.
@@ -37,7 +44,7 @@ struct RationedDisk: UpdateDisk {
     }
     func create(_ path: String) throws(NacreError) -> any UpdateFile {
         try ask(.create, path)
-        return try base.create(path)
+        return WatchedFile(file: try base.create(path)) { [closes] in closes(path) }
     }
     func extend(_ path: String) throws(NacreError) -> any UpdateFile {
         try ask(.extend, path)
@@ -63,6 +70,19 @@ struct RationedDisk: UpdateDisk {
     func space(at path: String) -> Int? {
         looks(path)
         return base.space(at: path)
+    }
+}
+
+private struct WatchedFile: UpdateFile {
+    let file: any UpdateFile
+    let closed: @Sendable () -> Void
+
+    func write(_ bytes: [UInt8]) throws(NacreError) { try file.write(bytes) }
+    func sync() throws(NacreError) { try file.sync() }
+    func contents() throws(NacreError) -> any RandomAccessBytes { try file.contents() }
+    func close() {
+        file.close()
+        closed()
     }
 }
 

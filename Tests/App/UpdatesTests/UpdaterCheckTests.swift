@@ -423,6 +423,47 @@ struct UpdaterCheckTests {
         guard case .refused = await updater.check(isAsked: true) else { throw Wrong("unsigned is taken") }
     }
 
+    /// A manifest of the source system's: nobody has signed the tree.
+    private func unsigned(_ world: UpdateWorld, _ draft: TestPublisher.Draft) throws {
+        var manifest = try world.publisher.prepare(draft)
+        manifest.envelope = nil
+        world.bucket[Self.manifest] = manifest.bytes
+    }
+
+    @Test("A second process asks the bucket for nothing, whatever keys the build has: the folders are the first one's")
+    func secondProcess() async throws {
+        let world = try UpdateWorld()
+        try unsigned(world, world.draft("1.1", 2))
+        let first = try await world.start(SystemDisk()) { $0.roots = nil }
+        let second = try await world.start(SystemDisk()) { $0.roots = nil }
+        guard case .failed(code: "update.second", _) = await second.check(isAsked: true) else {
+            throw Wrong("a second process has checked")
+        }
+        #expect(world.bucket.requests.isEmpty)
+        #expect(try SystemDisk().names(in: world.folder.path + "/updates/downloads").isEmpty)
+        #expect(await first.check(isAsked: true) == .staged(version: "1.1"))
+    }
+
+    @Test("UP-5: the archive that is unpacked is the one that was verified, whatever its name means by then")
+    func swapped() async throws {
+        let world = try UpdateWorld()
+        try unsigned(world, world.draft("1.1", 2))
+        var entries: [(path: ReleasePath, file: String)] = []
+        for (path, bytes) in UpdateWorld.files("6.6") {
+            entries.append((try ReleasePath(path), try world.folder.write("other/" + path, bytes)))
+        }
+        let other = world.folder.path + "/other.zip"
+        try ArchiveWriter.write(entries, to: other)
+        let disk = RationedDisk(closes: { path in
+            if path.hasSuffix("/work/archive") { try? SystemDisk().rename(other, to: path) }
+        })
+        let updater = try await world.start(disk) { $0.roots = nil }
+        #expect(await updater.check(isAsked: true) == .staged(version: "1.1"))
+        #expect(SystemDisk().size(of: other) == nil)
+        let tree = try TestPublisher.tree(UpdateWorld.files("1.1")).digest
+        #expect(try SystemDisk().names(in: world.folder.path + "/updates/bundles") == [tree.description])
+    }
+
     @Test("Whatever write finds no room, nothing is half taken, and with room all goes on")
     func full() async throws {
         let probe = CrashDisk(root: "/tmp", stop: nil)
