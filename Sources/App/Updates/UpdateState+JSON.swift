@@ -16,6 +16,7 @@ extension UpdateState {
             "trial": trial.map { ["attempts": JSONValue($0.attempts), "nonce": .string($0.nonce)] } ?? .null,
             "floors": .object(
                 floors.mapValues { ["taken": .integer($0.taken), "seen": .integer($0.seen)] }),
+            "floorEpoch": .integer(floorEpoch),
             "failed": .array(
                 failed.map {
                     [
@@ -47,6 +48,7 @@ extension UpdateState {
             guard let taken = floor["taken"]?.whole, let seen = floor["seen"]?.whole else { continue }
             floors[channel] = ReleaseFloor(taken: taken, seen: seen)
         }
+        floorEpoch = value["floorEpoch"]?.whole ?? 0
         failed = (value["failed"]?.array ?? []).compactMap(FailedBundle.init)
         revoked = (value["revoked"]?.array ?? []).compactMap { $0.string.flatMap { TreeDigest($0) } }
         keySet = value["keySet"]?.string.flatMap { Base64.decode($0) }

@@ -78,6 +78,8 @@ struct UpdateState: Sendable, Equatable {
     /// The last good one besides the one inside the app.
     var fallback: InstalledBundle?
     var floors: [String: ReleaseFloor] = [:]
+    /// The key epoch of the releases that have moved the floors; 0 where nothing signed has.
+    var floorEpoch: Int64 = 0
     var failed: [FailedBundle] = []
     var revoked: [TreeDigest] = []
     /// The payload of the newest key set.
@@ -114,6 +116,21 @@ struct UpdateState: Sendable, Equatable {
             floors[victim] = nil
         }
         floors[channel] = floor
+    }
+
+    /// The roots have named keys of this epoch, and releases of epochs before are followed no more.
+    ///
+    /// Whoever had stolen a key could sign any sequence, and what it has reached here must not keep the new keys' releases
+    /// out. What is older cannot come back by that: it would have to be signed with the new keys.
+    mutating func enter(epoch: Int64, at now: Instant) {
+        guard epoch > floorEpoch else { return }  // guard: update-floor-epoch
+        defer { floorEpoch = epoch }
+        // What was there before any keys is the source system's, and no thief's.
+        guard floorEpoch > 0 else { return }
+        floors = [:]
+        guard let bundle = staged else { return }
+        staged = nil  // guard: update-staged-epoch
+        decide("dropped", bundle.version, "The keys that it was signed with count no more.", at: now)
     }
 
     mutating func withdraw(_ trees: [TreeDigest]) {

@@ -144,6 +144,7 @@ extension Updater {
             let set = try ReleaseKeySet(following: keySet, builtIn: roots, app: settings.app, envelope: signed)
             try change { [now] state in
                 state.keySet = signed.payload
+                state.enter(epoch: set.epoch, at: now)
                 state.newestIssued = max(state.newestIssued, believable(set.issued))
                 state.decide("keys", "\(set.epoch)", "The roots have named new keys.", at: now)
             }
@@ -183,7 +184,10 @@ extension Updater {
     }
 
     private func learn(_ payload: ReleasePayload, _ channel: String, _ state: inout UpdateState) {
-        state.raise(channel, seen: payload.sequence)
+        // A key may stay from one epoch to the next; what it signed before counts among what is past with that.
+        if payload.keyEpoch == keySet?.epoch {  // guard: update-learn-epoch
+            state.raise(channel, seen: payload.sequence)
+        }
         state.withdraw(payload.revoked)
         state.newestIssued = max(state.newestIssued, believable(payload.issued))
         if let staged = state.staged, payload.revoked.contains(staged.tree) { state.staged = nil }

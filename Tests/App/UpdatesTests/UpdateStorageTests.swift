@@ -337,7 +337,7 @@ struct UpdateStorageTests {
         state.revoked = [TreeDigest(of: [3])]
         (state.keySet, state.seed, state.native, state.build) = ([1, 2], "seed", "1.0", "7")
         (state.manifestURL, state.manifestTag, state.manifestRelease) = ("u", "t", "r")
-        state.builtInVersion = "0.1"
+        (state.builtInVersion, state.floorEpoch) = ("0.1", 4)
         (state.checked, state.newestIssued) = (Instant(seconds: 5), Instant(seconds: 6))
         state.decide("staged", "1.2", "because", at: Instant(seconds: 7))
         #expect(UpdateState(try JSONParser.parse(state.json.bytes)) == state)
