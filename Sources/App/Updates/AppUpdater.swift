@@ -34,7 +34,8 @@ package protocol AppUpdater: Sendable {
     /// Holds the staged bundle back, until `release` or after `duration`, 10 minutes at most.
     ///
     /// - Returns: what `release` wants.
-    func hold(for duration: Duration, reason: String) async -> String
+    /// - Throws: `update.holds` when so many hold already that one more would hold nothing.
+    func hold(for duration: Duration, reason: String) async throws(NacreError) -> String
     func release(_ hold: String) async
     /// Why this bundle, why not that one: for the page, and for a problem report.
     func report() async -> JSONValue

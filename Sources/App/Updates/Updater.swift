@@ -35,6 +35,7 @@ package actor Updater: AppUpdater {
     private var isUntidy = false
     private var tidying: Task<Void, Never>?
     private var holds: [String: Instant] = [:]
+    private static let mostHolds = 64
     var checking: Task<UpdateCheck, Never>?
     var phase = UpdateStatus.Phase.idle
     var received = 0
@@ -128,12 +129,12 @@ package actor Updater: AppUpdater {
         guard lock != nil else {
             throw NacreError("update.second", "Another window of this app looks after updates; use that one.")
         }
-        var next = state
     }
 
     /// Keeps a change, or leaves everything as it is.
     func change(_ body: (inout UpdateState) -> Void) throws(NacreError) {
         try mayWrite()
+        var next = state
         body(&next)
         guard next != state else { return }
         try file.keep(next)
@@ -236,11 +237,11 @@ package actor Updater: AppUpdater {
     }
 
     package func forgetStorage() {
-        guard lock != nil else { return }
         note { () throws(NacreError) in try storage.forget() }
     }
 
     private func note(_ body: () throws(NacreError) -> Void) {
+        guard lock != nil else { return }
         do throws(NacreError) { try body() } catch {
             log.notice("update.storage", ["code": .string(error.code.rawValue)])
         }
@@ -309,12 +310,17 @@ package actor Updater: AppUpdater {
 
     // MARK: Holds
 
-    package func hold(for duration: Duration, reason: String) -> String {
+    package func hold(for duration: Duration, reason: String) throws(NacreError) -> String {
         let id = parts.random.identifier()
         let most = Duration.seconds(600)
         holds = holds.filter { $0.value > parts.time.now }
+        guard holds.count < Self.mostHolds else {  // guard: update-holds
+            throw NacreError(
+                "update.holds",
+                "\(Self.mostHolds) holds keep the new version back already; release one of them, or hold once for all.")
+        }
         // A page that forgets to let go must not keep a person from updates for good.
-        if holds.count < 64 { holds[id] = parts.time.now + max(.zero, min(duration, most)) }
+        holds[id] = parts.time.now + max(.zero, min(duration, most))
         tell()
         return id
     }

@@ -195,15 +195,31 @@ struct UpdaterTrialTests {
         let updater = try await world.start()
         await #expect(throws: NacreError.self) { try await updater.apply() }
         world.isHeld = false
-        let hold = await updater.hold(for: .seconds(60), reason: "an upload")
+        let hold = try await updater.hold(for: .seconds(60), reason: "an upload")
         #expect(await updater.status.isHeld)
         await #expect(throws: NacreError.self) { try await updater.apply() }
         await updater.release(hold)
-        _ = await updater.hold(for: .seconds(86_400), reason: "for ever")
+        _ = try await updater.hold(for: .seconds(86_400), reason: "for ever")
         await #expect(throws: NacreError.self) { try await updater.apply() }
         world.time.advance(by: .seconds(601))
         try await updater.apply()
         #expect(world.window.shown.map(\.version) == ["1.1"])
+    }
+
+    @Test("A hold that holds nothing is none: beyond so many a page is told what to do instead")
+    func tooManyHolds() async throws {
+        let world = try UpdateWorld()
+        let updater = try await world.start()
+        var ids: [String] = []
+        for _ in 0..<64 { ids.append(try await updater.hold(for: .seconds(60), reason: "an upload")) }
+        let error = await #expect(throws: NacreError.self) {
+            _ = try await updater.hold(for: .seconds(60), reason: "one more")
+        }
+        #expect(error?.code == "update.holds")
+        await updater.release(ids[0])
+        _ = try await updater.hold(for: .seconds(60), reason: "in its place")
+        world.time.advance(by: .seconds(61))
+        _ = try await updater.hold(for: .seconds(60), reason: "the others have ended")
     }
 
     @Test("#907: the outgoing page, or another of its loads, cannot confirm the bundle that takes its place")

@@ -153,9 +153,9 @@ package actor AppUpdates: UpdateHost {
 
     func reload() async { await window.reload() }
 
-    func hold(for duration: Duration, reason: String, load: UInt64) async -> String {
+    func hold(for duration: Duration, reason: String, load: UInt64) async throws(NacreError) -> String {
         guard let updater else { return "" }
-        let id = await updater.hold(for: duration, reason: reason)
+        let id = try await updater.hold(for: duration, reason: reason)
         holds[id] = load
         return id
     }

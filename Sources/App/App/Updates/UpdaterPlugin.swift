@@ -126,7 +126,7 @@ struct UpdaterPlugin: BridgePlugin {
             return kind
         }
         await delays.end(updates)
-        if kinds.contains(where: { $0 != "background" }) { await delays.begin(updates, load) }
+        if kinds.contains(where: { $0 != "background" }) { try await delays.begin(updates, load) }
     }
 
     // MARK: Shapes
@@ -188,8 +188,8 @@ struct UpdaterPlugin: BridgePlugin {
 private actor PageDelays {
     private var holds: [String] = []
 
-    func begin(_ updates: AppUpdates, _ load: UInt64) async {
-        holds.append(await updates.hold(for: .seconds(600), reason: "setMultiDelay", load: load))
+    func begin(_ updates: AppUpdates, _ load: UInt64) async throws {
+        holds.append(try await updates.hold(for: .seconds(600), reason: "setMultiDelay", load: load))
     }
 
     func end(_ updates: AppUpdates) async {

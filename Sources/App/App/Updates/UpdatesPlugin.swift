@@ -35,7 +35,7 @@ struct UpdatesPlugin: BridgePlugin {
         guard let seconds, seconds > 0 else { throw Self.invalid("hold takes a number of seconds, 600 at most.") }
         let reason = options["reason"]?.string ?? "the page"
         let duration = Duration.seconds(min(seconds, Self.longestHold))
-        return await updates.hold(for: duration, reason: String(reason.prefix(80)), load: load)
+        return try await updates.hold(for: duration, reason: String(reason.prefix(80)), load: load)
     }
 
     func currentValue(of event: String) async -> JSONValue? {

@@ -151,6 +151,10 @@ struct AppUpdatesTests {
         _ = try await bench.call("NacreUpdates", "apply")
         #expect(await bench.refusal("NacreUpdates", "hold", ["seconds": "x"]) == "INVALID")
         #expect(await bench.refusal("NacreUpdates", "hold", ["seconds": 0]) == "INVALID")
+        bench.updater.refuseHolds(NacreError("update.holds", "Enough hold already."))
+        #expect(await bench.refusal("NacreUpdates", "hold") == "update.holds")
+        let kill: JSONValue = ["delayConditions": [["kind": "kill"]]]
+        #expect(await bench.refusal("CapacitorUpdater", "setMultiDelay", kill) == "update.holds")
         #expect(await bench.refusal("NacreUpdates", "release") == "INVALID")
         _ = try await bench.call("NacreUpdates", "confirm")
         #expect(bench.updater.notes.contains("confirm 1"))

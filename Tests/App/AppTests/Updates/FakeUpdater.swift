@@ -15,6 +15,7 @@ final class FakeUpdater: AppUpdater {
         var held: [String: Duration] = [:]
         var last = 0
         var refusal: NacreError?
+        var holdRefusal: NacreError?
         var observers: [AsyncStream<UpdateStatus>.Continuation] = []
     }
 
@@ -30,6 +31,7 @@ final class FakeUpdater: AppUpdater {
 
     /// How the next check ends; one that stages something also says so.
     func nextCheck(_ check: UpdateCheck) { state.withLock { $0.next = check } }
+    func refuseHolds(_ error: NacreError?) { state.withLock { $0.holdRefusal = error } }
     func refuseApply(_ error: NacreError?) { state.withLock { $0.refusal = error } }
     func becomes(running: BootedBundle) { state.withLock { $0.running = running } }
 
@@ -82,8 +84,9 @@ final class FakeUpdater: AppUpdater {
         }
     }
 
-    func hold(for duration: Duration, reason: String) async -> String {
-        state.withLock { state in
+    func hold(for duration: Duration, reason: String) async throws(NacreError) -> String {
+        if let refusal = state.withLock({ $0.holdRefusal }) { throw refusal }
+        return state.withLock { state in
             state.last += 1
             state.held["h\(state.last)"] = duration
             return "h\(state.last)"
