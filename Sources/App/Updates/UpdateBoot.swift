@@ -123,11 +123,18 @@ struct UpdateBoot {
     /// - Returns: whether it is as it has to be; else the next start tries again.
     private func prepareStorage(_ state: inout UpdateState) -> Bool {
         let epoch = state.running?.storageEpoch ?? settings.builtInStorageEpoch
-        do throws(NacreError) {
+        let (resets, isOnTrial) = (state.running?.resetsStorage ?? false, state.trial != nil)
+        func prepare() throws(NacreError) -> WebStorage.Outcome {
             // Only from a trial is there a way back, and only for that is a copy kept.
-            let outcome = try storage.prepare(
-                for: epoch, from: settings.builtInStorageEpoch, mayEmpty: state.running?.resetsStorage ?? false,
-                keepsCopy: state.trial != nil)
+            try storage.prepare(
+                for: epoch, from: settings.builtInStorageEpoch, mayEmpty: resets, keepsCopy: isOnTrial)
+        }
+        do throws(NacreError) {
+            let outcome: WebStorage.Outcome
+            // What a disk has refused once it may take now, and no bundle is to meet what it cannot read.
+            do throws(NacreError) { outcome = try prepare() } catch {
+                outcome = try prepare()  // guard: update-storage-again
+            }
             guard outcome != .unchanged else { return true }
             state.decide("storage", state.running?.version ?? settings.builtInVersion, outcome.sentence, at: now)
             return true

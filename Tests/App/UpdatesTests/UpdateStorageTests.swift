@@ -238,19 +238,28 @@ struct UpdateStorageTests {
         }
     }
 
+    @Test("A step back that the disk refuses once is made in the same start")
+    func exchangeRefusedOnce() async throws {
+        let world = try await goingBack()
+        let isFirst = Switch()
+        let disk = RationedDisk { step, path in
+            guard step == .rename, path.hasSuffix("/web"), !isFirst.isOn else { return false }
+            isFirst.isOn = true
+            return true
+        }
+        let updater = try await world.start(disk)
+        #expect(await updater.running.version == "0.1")
+        #expect(isFirst.isOn)
+        #expect(world.stored == "0")
+        #expect(try left(in: world.folder) == ["web", "web.epoch"])
+    }
+
     @Test("A step back that the disk refuses is made by the next start; the copy waits for it")
     func exchangeRefused() async throws {
         let world = try await goingBack()
-        let isFirst = Switch()
         do {
-            let disk = RationedDisk { step, path in
-                guard step == .rename, path.hasSuffix("/web"), !isFirst.isOn else { return false }
-                isFirst.isOn = true
-                return true
-            }
-            let updater = try await world.start(disk)
+            let updater = try await world.start(RationedDisk { step, path in step == .rename && path.hasSuffix("-0") })
             #expect(await updater.running.version == "0.1")
-            #expect(isFirst.isOn)
             #expect(world.stored == "1")
             await updater.pageLoadStarted(1)
             await updater.confirm(pageLoad: 1)
