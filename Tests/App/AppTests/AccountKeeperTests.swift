@@ -296,6 +296,25 @@ struct AccountKeeperTests {
     }
 
     @Test(
+        "The account that is shown stays whole until another has taken its place, whatever asks for removals to go on")
+    func shownStays() async throws {
+        let place = try Place()
+        try await place.keepSession("first")
+        let keeper = await place.keeper()
+        let (resting, rested) = AsyncStream<Never>.makeStream()
+        await keeper.onLeaving { for await _ in resting {} }
+        #expect(try await call(keeper, "remove", "first") == ["outcome": "removing"])
+        try await place.sweep(keeper)
+        #expect(place.scratch.holds("data/state/x") && place.kept.removals.map(\.id) == ["first"])
+        #expect(try await place.store("first").read("session") != nil && place.requests.withLock { $0.isEmpty })
+        rested.finish()
+        try await until { place.restarts.withLock { $0 } == 1 }
+        try await place.sweep(await place.keeper())
+        #expect(!place.scratch.holds("data/state") && place.kept.removals.isEmpty)
+        #expect(try await place.store("first").read("session") == nil && place.requests.withLock { $0.count } == 1)
+    }
+
+    @Test(
         "SE-5: with a locked keyring the data goes at once; what ends the sessions stays until it is unlocked, however late",
         arguments: [true, false])
     func lockedRemoval(isSignedIn: Bool) async throws {
@@ -304,7 +323,8 @@ struct AccountKeeperTests {
         place.kinds.withLock { $0 = [.secretService] }
         try place.scratch.write(bob + "/state/secrets-kind", SecretStoreKind.secretService.rawValue)
         try place.scratch.write(bob + "/state/secrets")
-        HomeServer.note(Origin(scheme: "https", host: "a.example", port: 443), folder: place.folders.root(of: Place.bob))
+        HomeServer.note(
+            Origin(scheme: "https", host: "a.example", port: 443), folder: place.folders.root(of: Place.bob))
         if isSignedIn { try await place.keepSession(Place.bob, .secretService) }
         try await place.keepRevocation(Place.bob, .secretService)
         place.isLocked.withLock { $0 = true }

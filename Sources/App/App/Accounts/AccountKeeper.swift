@@ -159,7 +159,11 @@ package actor AccountKeeper {
     /// Goes on with what is to be removed; at the start, and when the keyring may have been unlocked.
     package func sweep() async {
         await inOrder { keeper in
-            for note in keeper.book.removals where await keeper.removal.run(note) { await keeper.removed(note.id) }
+            let shown = keeper.seat.book.current
+            // The account that is shown still writes into its folders and its keyring: the next start removes it.
+            for note in keeper.book.removals where note.id != shown {  // guard: removal-shown
+                if await keeper.removal.run(note) { await keeper.removed(note.id) }
+            }
         }
         settle()
     }
