@@ -93,12 +93,21 @@ extension SignInFlow {
 
     /// Revocations the server has not taken yet: now, and again with growing waits while any remain (SE-5).
     package func retryRevocations() async {
-        guard !isRetrying else { return }
+        guard !isRetrying else {
+            // What has been noted meanwhile is not in the list that is being gone through.
+            isRetryDue = true  // guard: revocation-again
+            return
+        }
         isRetrying = true
         defer { isRetrying = false }
         let backoff = Backoff(first: .seconds(5), ceiling: .seconds(300))
         for attempt in 0..<200 {
-            guard let left = try? await revokeOnce(), left > 0 else { return }
+            isRetryDue = false
+            guard let left = try? await revokeOnce() else { return }
+            guard left > 0 else {
+                if isRetryDue { continue }
+                return
+            }
             do {
                 try await parts.time.sleep(for: .seconds(1) + backoff.delay(attempt: attempt, random: parts.random))
             } catch { return }

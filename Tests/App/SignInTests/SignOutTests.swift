@@ -141,6 +141,23 @@ import Testing
         #expect(await device.session.snapshot.state == .signedIn)
     }
 
+    @Test("SE-5: a session that gives way while the end of another is being told is told of after it, in this process")
+    func notedMeanwhile() async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite())
+        device.server.holdRevocation()
+        #expect(await device.signIn().end == .signedIn)
+        await eventually("asked") { device.server.state.withLock { $0.revocationGate != nil } }
+        let older = device.server.sessions
+        #expect(await device.signIn().end == .signedIn)
+        #expect(older.count == 2 && device.disk.revocations.count == 2)
+        // Whoever asks now finds somebody at it.
+        await device.flow.retryRevocations()
+        device.server.letRevocationGo()
+        await eventually("told") { device.server.sessions.isDisjoint(with: older) && device.disk.revocations.isEmpty }
+        await device.session.validate()
+        #expect(await device.session.snapshot.state == .signedIn)
+    }
+
     @Test("SE-5: who asks for revocations does not wait for a server that is out of reach", .timeLimit(.minutes(1)))
     func nobodyWaits() async throws {
         let device = await Device.signedIn()
