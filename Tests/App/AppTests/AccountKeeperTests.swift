@@ -401,6 +401,29 @@ struct AccountKeeperTests {
         #expect(place.scratch.holds("data/accounts/owed"))
     }
 
+    @Test("SE-5: what is owed is told from every keyring in which it was noted")
+    func owedInSeveral() async throws {
+        let place = try Place()
+        let removal = place.removal()
+        place.isOffline.withLock { $0 = true }
+        for (account, kinds) in [
+            (Place.bob, [SecretStoreKind.passphrase]), (Place.cleo, [.secretService, .passphrase]),
+        ] {
+            place.kinds.withLock { $0 = kinds }
+            try await place.keepSession(account, kinds[0])
+            #expect(try await place.removing { await removal.run(AccountRemovalNote(id: account, servers: [])) })
+        }
+        place.isOffline.withLock { $0 = false }
+        // One of them is not there: what it holds is waited for.
+        place.kinds.withLock { $0 = [.secretService] }
+        #expect(await removal.debts.settle() == 0)
+        #expect(place.requests.withLock { $0.count } == 1 && place.scratch.holds("data/accounts/owed"))
+        place.kinds.withLock { $0 = [.secretService, .passphrase] }
+        #expect(await removal.debts.settle() == 0)
+        #expect(place.requests.withLock { $0 } == [Self.farewell.replacing("bbbb", with: "cccc"), Self.farewell])
+        #expect(!place.scratch.holds("data/accounts/owed"))
+    }
+
     @Test("A removed account's keyring that does not answer is waited for, and nothing goes meanwhile")
     func absentKeyring() async throws {
         let place = try Place()
