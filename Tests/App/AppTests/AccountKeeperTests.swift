@@ -354,6 +354,37 @@ struct AccountKeeperTests {
         #expect(!place.scratch.holds(bob) && place.kept.removals.isEmpty)
     }
 
+    @Test(
+        "SE-5: an account whose removal was asked for does not come back with a list that cannot be read",
+        arguments: ["first", String(repeating: "b", count: 32)])
+    func removalOutlivesList(_ id: String) async throws {
+        let place = try Place()
+        try await place.keepSession(id)
+        place.isLocked.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(id) } == false)
+        try place.scratch.write("data/accounts.json", "{")
+        #expect(place.kept.removals.map(\.id) == [id] && !place.kept.accounts.contains { $0.id == id })
+        #expect(place.kept.current != id && place.kept.accounts.count == 2)
+        place.isLocked.withLock { $0 = false }
+        try await place.sweep(await place.keeper())
+        #expect(try await place.store(id).read("session") == nil && place.requests.withLock { $0.count } == 1)
+        #expect(place.kept.removals.isEmpty && !place.folders.isThere(id))
+    }
+
+    @Test("A removal that the list never knew of is none, also when the list is lost later")
+    func removalNeverNoted() async throws {
+        let place = try Place()
+        try FileManager.default.createDirectory(
+            atPath: place.folders.root + "/accounts.json.new", withIntermediateDirectories: false)
+        #expect(await code { try await call(place.keeper(), "remove", Place.bob) } == "accounts.not_kept")
+        // Cut short between the two.
+        try place.scratch.write("data/accounts/\(Place.cleo)/removing", "")
+        try await place.sweep(await place.keeper())
+        try place.scratch.write("data/accounts.json", "{")
+        #expect(place.kept.accounts.map(\.id) == ["first", Place.bob, Place.cleo] && place.kept.removals.isEmpty)
+    }
+
     private static let farewell = "https://a.example/api/v1.0/mobile/auth/logout/ sessionid=s-bbbb"
 
     @Test("SE-5: a server that is out of reach when an account is removed hears of it at a later start")

@@ -44,7 +44,7 @@ package struct AccountFolders: Sendable {
     /// that may take its place, the server, and what servers have not heard of.
     func needed(toEnd account: String, servers: [String]) -> Set<String> {
         let own = AppPlace.path(ofAccount: AccountBook.place(of: account))
-        var result: Set = ["home-server.json"]
+        var result: Set = ["home-server.json", Self.mark]
         for place in places(of: account, servers: servers) {
             let state = (place.path + "/state/").dropFirst(own.count + 1)
             for name in ["secrets-kind", "secrets", "sign-in.sqlite", "sign-in.sqlite-wal", "sign-in.sqlite-shm"] {
@@ -63,7 +63,9 @@ package struct AccountFolders: Sendable {
         let cache = cache + AppPlace.path(ofAccount: AccountBook.place(of: account))
         for (folder, spared) in [(root(of: account), spared), (cache, Set())] {
             // The first account's folder is the app's own: other accounts lie in it, their list, and the app's updates.
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            var names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            // Last, so that a removal that is cut short is known as one.
+            names = names.filter { $0 != Self.mark } + [Self.mark]
             let others = ["accounts", "accounts.json", "accounts.json.new", "updates"]
             for name in names where !isFirst || !others.contains(name) {  // guard: account-wipe-own
                 try Self.remove(folder + "/" + name, spared, name)
@@ -79,6 +81,27 @@ package struct AccountFolders: Sendable {
         for inner in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
             try remove(path + "/" + inner, spared, name + "/" + inner)
         }
+    }
+
+    // MARK: A removal that a lost list does not undo
+
+    private static let mark = "removing"
+
+    /// Marks the account as one that is being removed; blocks. One without a folder cannot come back.
+    ///
+    /// - Throws: `file.*`.
+    func mark(_ account: String) throws(NacreError) {
+        let folder = root(of: account)
+        guard FileManager.default.fileExists(atPath: folder) else { return }
+        try PrivateFile.replace(folder + "/" + Self.mark, [])
+    }
+
+    func unmark(_ account: String) {
+        if isMarked(account) { try? PrivateFile.remove(root(of: account) + "/" + Self.mark) }
+    }
+
+    func isMarked(_ account: String) -> Bool {
+        FileManager.default.fileExists(atPath: root(of: account) + "/" + Self.mark)
     }
 
     /// Whether something of the account is on disk; blocks.
