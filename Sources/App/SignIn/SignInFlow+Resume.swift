@@ -118,7 +118,15 @@ extension SignInFlow {
         let backoff = Backoff(first: .seconds(5), ceiling: .seconds(300))
         for attempt in 0..<200 {
             isRetryDue = false
-            guard let left = try? await revokeOnce() else { return }
+            let left: Int
+            do {
+                left = try await revokeOnce()
+            } catch {
+                // What cannot be read is told when the keyring has been unlocked.
+                let isLocked = (error as? NacreError)?.code == "secrets.locked"
+                if isLocked { isResumeDue = true }  // guard: revocation-after-unlock
+                return
+            }
             guard left > 0 else {
                 if isRetryDue { continue }
                 return
