@@ -84,6 +84,7 @@ struct AppParts: Sendable {
                 session: session, store: attempts, secrets: secrets, transport: platform.transport,
                 browser: platform.browser, links: links, hold: holds, time: platform.time, random: platform.random,
                 log: platform.log.labelled("sign-in"), asksWho: { accounts?.book.asksWho ?? false }))
+        await signIn.noteReplaced()
         fallback.connect(signIn)
         await accounts?.onLeaving { await signIn.rest() }
         let preferences = try await PreferencesPlugin(

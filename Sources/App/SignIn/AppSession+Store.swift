@@ -61,7 +61,9 @@ extension AppSession {
                 old.restore(record.cookies)
                 guard began == generation else { return }
                 if let cookies = old.header(for: endpoints.revocation, now: time.now) {
-                    giveUp(SessionCredentials(cookies: cookies, csrf: record.csrf))
+                    let left = SessionCredentials(cookies: cookies, csrf: record.csrf, attempt: record.attempt)
+                    giveUp([await note(left)])
+                    guard began == generation else { return }
                 }
             }
         } catch {
@@ -92,14 +94,14 @@ extension AppSession {
     }
 
     /// Takes over a new session; an older one is forgotten, whatever of it is still under way (fixation, SE-4), and given up
-    /// to be revoked.
+    /// to be revoked. That is noted before the new one is stored.
     ///
     /// Returns what went wrong with storing it, if anything: the session then lasts until the app closes, and the person
     /// is told (SE-2).
     package func adopt(
         _ fields: HTTPFields, csrf token: String?, attempt id: String?, handoff flow: String? = nil
     ) async -> NacreError? {
-        giveUp(credentials())  // guard: adopt-revokes-older
+        let older = await noteOlder()  // guard: adopt-revokes-older
         generation += 1
         jar.removeAll()
         jar.store(fields, from: endpoints.exchange, now: time.now)
@@ -113,11 +115,23 @@ extension AppSession {
         server = .reachable
         phase = .signedIn
         let fault = await save()
+        giveUp(older)
         // What the older sign-out could not remove has been written over.
         if fault == nil, isLeaving { await left() }
         changed()
         startValidation()
         return fault
+    }
+
+    private func noteOlder() async -> [ReplacedSession] {
+        var older: [ReplacedSession] = []
+        var seen: UInt64 = 0
+        // Another session may have come while the one before it was noted.
+        while seen != generation, let present = credentials() {
+            seen = generation
+            older.append(await note(present))
+        }
+        return older
     }
 
     /// Ends the session here: cookies, token and profile are gone; nothing waits for the network (SE-5).
@@ -152,7 +166,7 @@ extension AppSession {
         guard phase == .signedIn, let cookies = jar.header(for: endpoints.revocation, now: time.now) else {
             return nil
         }
-        return SessionCredentials(cookies: cookies, csrf: csrf)
+        return SessionCredentials(cookies: cookies, csrf: csrf, attempt: attempt)
     }
 
     /// The sign-in the present session came from.
@@ -244,17 +258,28 @@ extension AppSession {
 package struct SessionCredentials: Sendable, Equatable {
     let cookies: String
     let csrf: String?
+    /// The sign-in that the session came from, by which it is known whatever becomes of its cookies; nil where it is not known.
+    let attempt: String?
 
-    var json: JSONValue { ["cookies": .string(cookies), "csrf": JSONValue(csrf)] }
+    var json: JSONValue {
+        ["cookies": .string(cookies), "csrf": JSONValue(csrf), "attempt": JSONValue(attempt)]
+    }
 
-    init(cookies: String, csrf: String?) {
+    init(cookies: String, csrf: String?, attempt: String? = nil) {
         self.cookies = cookies
         self.csrf = csrf
+        self.attempt = attempt
+    }
+
+    /// Whether they are of one session.
+    func isSame(_ other: SessionCredentials) -> Bool {
+        attempt != nil ? attempt == other.attempt : cookies == other.cookies
     }
 
     init?(json: JSONValue) {
         guard let cookies = json["cookies"]?.string else { return nil }
         self.cookies = cookies
         csrf = json["csrf"]?.string
+        attempt = json["attempt"]?.string
     }
 }

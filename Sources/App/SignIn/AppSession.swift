@@ -46,8 +46,12 @@ package actor AppSession: SessionAuthority {
     var storeWork: Task<Void, Never>?
     /// The person has signed out, and what is stored could not be removed yet.
     var isLeaving = false
-    /// Credentials of sessions that have given way to another; the sign-in flow revokes them.
-    private var replaced: [SessionCredentials] = []
+    /// Sessions that have given way to another; the sign-in flow revokes them.
+    private var replaced: [ReplacedSession] = []
+    /// Sessions that are noted and whose successors are not stored yet: a kill now would find them in use.
+    private var givingWay: [SessionCredentials] = []
+    private var noting: (@Sendable (SessionCredentials) async -> Bool)?
+    private var revoking: (@Sendable () async -> Void)?
 
     private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastWaiter: UInt64 = 0
@@ -80,14 +84,41 @@ package actor AppSession: SessionAuthority {
             notice: notice ?? memoryNotice, generation: generation)
     }
 
+    /// From now on each session that is about to give way is written down by `note` first, which tells whether it could;
+    /// when it has given way, `revoke` is called.
+    func noteReplaced(
+        _ note: @escaping @Sendable (SessionCredentials) async -> Bool, revoke: @escaping @Sendable () async -> Void
+    ) {
+        noting = note
+        revoking = revoke
+    }
+
     /// Hands over, once, what is to be revoked.
-    func takeReplaced() -> [SessionCredentials] {
+    func takeReplaced() -> [ReplacedSession] {
         defer { replaced = [] }
         return replaced
     }
 
-    func giveUp(_ credentials: SessionCredentials?) {
-        if let credentials { replaced.append(credentials) }
+    /// Writes down what is about to be written over or removed, so that a kill after that loses none (SE-5).
+    func note(_ credentials: SessionCredentials) async -> ReplacedSession {
+        givingWay.append(credentials)
+        let isNoted = await noting?(credentials) ?? false  // guard: replaced-noted-first
+        return ReplacedSession(credentials: credentials, isNoted: isNoted)
+    }
+
+    /// Their successors have taken the place.
+    func giveUp(_ sessions: [ReplacedSession]) {
+        for session in sessions {
+            if let place = givingWay.firstIndex(of: session.credentials) { givingWay.remove(at: place) }
+        }
+        replaced += sessions
+        guard !sessions.isEmpty, let revoking else { return }
+        Task { await revoking() }
+    }
+
+    /// Whether this session still counts here, although it is noted as one that gives way.
+    func isInUse(_ credentials: SessionCredentials) -> Bool {
+        givingWay.contains(credentials) || self.credentials().map(credentials.isSame) == true
     }
 
     private func remember(_ profile: UserProfile?) {
@@ -185,4 +216,10 @@ package actor AppSession: SessionAuthority {
     }
 
     private func stopWaiting(_ id: UInt64) { waiters.removeValue(forKey: id)?.resume() }
+}
+
+/// A session that has given way, and whether its revocation is on disk.
+struct ReplacedSession: Sendable {
+    let credentials: SessionCredentials
+    let isNoted: Bool
 }

@@ -60,7 +60,7 @@ package struct ForsakenSession: Sendable {
         let jar = CookieJar()
         jar.restore(record.cookies)
         guard let cookies = jar.header(for: endpoints.revocation, now: time.now) else { return [] }
-        return [SessionCredentials(cookies: cookies, csrf: record.csrf)]
+        return [SessionCredentials(cookies: cookies, csrf: record.csrf, attempt: record.attempt)]
     }
 
     /// Revocations that wait, and the session of a sign-out that was not finished.

@@ -65,22 +65,37 @@ extension SignInFlow {
         _ = await apply(.resumed, for: id, token: nil, fault: nil, session: nil, link: nil)
     }
 
-    /// Revokes sessions that have given way to another one, as soon as the server takes it (SE-5). They are noted down first,
-    /// so that a kill loses none; nobody waits for the network.
+    /// From now on a session that gives way is noted down before its successor is stored, so that a kill between the two
+    /// loses none; call it before the session is restored.
+    package func noteReplaced() async {
+        await parts.session.noteReplaced(
+            { [weak self] in await self?.note($0) ?? false }, revoke: { [weak self] in await self?.revokeReplaced() })
+    }
+
+    /// Revokes sessions that have given way to another one, as soon as the server takes it (SE-5). Nobody waits for the
+    /// network.
     package func revokeReplaced() async {
         let given = await parts.session.takeReplaced()
         guard !given.isEmpty else { return }
-        for credentials in given {
-            let id = parts.random.identifier()
-            do {
-                let sealed = try await openSealer().seal(credentials.json, attempt: id)
-                try await parts.store.keep(PendingRevocation(id: id, sealed: sealed, since: parts.time.now))
-            } catch {
-                // Not on disk, then at least now.
-                Task { [client] in _ = await client.revoke(credentials, patience: .seconds(15)) }
-            }
+        for session in given where !session.isNoted {
+            guard await !note(session.credentials) else { continue }
+            // Not on disk, then at least now.
+            Task { [client] in _ = await client.revoke(session.credentials, patience: .seconds(15)) }
         }
         Task { await retryRevocations() }
+    }
+
+    /// Writes down that a session's end is to be told. False where that cannot be kept.
+    private func note(_ credentials: SessionCredentials) async -> Bool {
+        let id = parts.random.identifier()
+        do {
+            let sealed = try await openSealer().seal(credentials.json, attempt: id)
+            try await parts.store.keep(PendingRevocation(id: id, sealed: sealed, since: parts.time.now))
+            return true
+        } catch {
+            parts.log.error("sign_in.store", ["reason": .string("\(error)")])
+            return false
+        }
     }
 
     private func forget(_ row: AttemptRecord) async {
@@ -93,12 +108,29 @@ extension SignInFlow {
 
     /// Revocations the server has not taken yet: now, and again with growing waits while any remain (SE-5).
     package func retryRevocations() async {
-        guard !isRetrying else { return }
+        guard !isRetrying else {
+            // What has been noted meanwhile is not in the list that is being gone through.
+            isRetryDue = true  // guard: revocation-again
+            return
+        }
         isRetrying = true
         defer { isRetrying = false }
         let backoff = Backoff(first: .seconds(5), ceiling: .seconds(300))
         for attempt in 0..<200 {
-            guard let left = try? await revokeOnce(), left > 0 else { return }
+            isRetryDue = false
+            let left: Int
+            do {
+                left = try await revokeOnce()
+            } catch {
+                // What cannot be read is told when the keyring has been unlocked.
+                let isLocked = (error as? NacreError)?.code == "secrets.locked"
+                if isLocked { isResumeDue = true }  // guard: revocation-after-unlock
+                return
+            }
+            guard left > 0 else {
+                if isRetryDue { continue }
+                return
+            }
             do {
                 try await parts.time.sleep(for: .seconds(1) + backoff.delay(attempt: attempt, random: parts.random))
             } catch { return }
@@ -115,11 +147,15 @@ extension SignInFlow {
             let credentials = sealer.open(revocation.sealed, attempt: revocation.id).flatMap(
                 SessionCredentials.init(json:))
             let isOld = parts.time.now - revocation.since > .seconds(30 * 24 * 3600)
-            if let credentials, !isOld, !(await client.revoke(credentials, patience: .seconds(15))) {
-                left += 1
-            } else {
-                try await parts.store.removeRevocation(revocation.id)
+            if let credentials, !isOld {
+                // Its successor has not been stored, or not yet: it goes on, and is told of when it gives way.
+                if await parts.session.isInUse(credentials) { continue }  // guard: revocation-in-use
+                if !(await client.revoke(credentials, patience: .seconds(15))) {
+                    left += 1
+                    continue
+                }
             }
+            try await parts.store.removeRevocation(revocation.id)
         }
         return left
     }

@@ -83,6 +83,7 @@ package actor SignInFlow {
     /// Attempts of an earlier process whose key is still locked up.
     var isResumeDue = false
     var isRetrying = false
+    var isRetryDue = false
     /// The attempt that ended last, for a caller who comes to wait a moment too late.
     var ended: (id: String, result: AttemptResult)?
     private var turn: Task<Void, Never>?

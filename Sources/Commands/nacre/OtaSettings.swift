@@ -93,7 +93,7 @@ struct OtaSettings {
         let progress = progress
         return try ReleasePublisher(
             app: try app(), channel: try channel(), bucket: bucket, source: source, publicBase: base ?? "", keys: keys,
-            time: SystemTime(), random: SystemRandom(), threads: threads,
+            roots: try roots(), time: SystemTime(), random: SystemRandom(), threads: threads,
             workParent: FileManager.default.temporaryDirectory.path,
             report: PublishReport(say: { progress.say($0) }, progress: { progress.show($0, $1) }))
     }
@@ -103,17 +103,34 @@ struct OtaSettings {
         environment[PublisherKeys.archiveVariable] == nil ? nil : try PublisherKeys(environment: environment)
     }
 
-    /// What the app has built in, as `nacre.json` and the environment say.
-    func trust() throws(NacreError) -> AppTrust {
-        let updates = project["updates"]
+    /// The root keys that the app has built in, as `nacre.json` says; away from it, the one in the environment.
+    ///
+    /// - Throws: `configuration.root_keys`, `release.roots`.
+    private func roots() throws(NacreError) -> RootKeys? {
+        guard let updates = project["updates"] else {
+            guard let text = environment[PublisherKeys.rootPublicVariable] else { return nil }
+            guard let key = ReleaseKey(base64: text) else {
+                throw NacreError(
+                    "configuration.root_keys",
+                    "\(PublisherKeys.rootPublicVariable) is not one public Ed25519 key in base64, as keygen --roots prints it; "
+                        + "more of them stand in nacre.json (updates.rootKeys).")
+            }
+            return try RootKeys([key])
+        }
         var roots: [ReleaseKey] = []
-        for item in updates?["rootKeys"]?.array ?? [] {
+        for item in updates["rootKeys"]?.array ?? [] {
             guard let key = item.string.flatMap({ ReleaseKey(base64: $0) }) else {
                 throw NacreError("configuration.root_keys", "\(projectFile): \"updates.rootKeys\" has what is no key.")
             }
             roots.append(key)
         }
-        let threshold = (updates?["rootThreshold"]?.integer).map { Int(clamping: $0) } ?? 1
+        guard !roots.isEmpty else { return nil }
+        return try RootKeys(roots, threshold: (updates["rootThreshold"]?.integer).map { Int(clamping: $0) } ?? 1)
+    }
+
+    /// What the app has built in, as `nacre.json` and the environment say.
+    func trust() throws(NacreError) -> AppTrust {
+        let (updates, roots) = (project["updates"], try roots())
         let text = environment[PublisherKeys.archivePublicVariable] ?? updates?["publicKey"]?.string
         let key: PublicKey?
         if let text {
@@ -121,12 +138,12 @@ struct OtaSettings {
         } else {
             key = try optionalKeys()?.archive.publicKey
         }
-        guard key != nil || !roots.isEmpty else {
+        guard key != nil || roots != nil else {
             throw NacreError(
                 "configuration.keys",
                 "With which keys does the app check releases? Run this beside its nacre.json, or use --project.")
         }
-        return AppTrust(roots: roots.isEmpty ? nil : try RootKeys(roots, threshold: threshold), archiveKey: key)
+        return AppTrust(roots: roots, archiveKey: key)
     }
 
     /// Public Ed25519 keys of an option; without it, those of the private keys in the environment.

@@ -48,7 +48,7 @@ enum OtaText {
         let order = [
             "app", "channel", "bucket", "manifest", "version", "sequence", "publishedAt", "signed", "expires", "tree",
             "files",
-            "bytes", "archiveBytes", "rollout", "rollbackOf", "patches", "revoked", "staged", "keySet",
+            "bytes", "archiveBytes", "rollout", "rollbackOf", "patches", "revoked", "staged", "keySet", "keySetFault",
         ]
         var lines = order.compactMap { key -> String? in
             guard let member = members[key], !member.isNull else { return nil }

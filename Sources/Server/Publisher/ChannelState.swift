@@ -33,44 +33,77 @@ struct SequenceClaim: Sendable, Equatable {
     }
 }
 
-/// A channel as it lies in a bucket.
+/// A channel as it lies in a bucket, and what of it counts.
 struct ChannelState: Sendable {
+    let app: String
+    let channel: String
     /// What devices follow, and the bytes' tag.
     var manifest: ReleaseManifest?
     var tag: String?
     var bytes: [UInt8]?
-    /// The manifest's signed part, where a key of the channel's key sets has signed it.
-    var payload: ReleasePayload?
     /// What `--stage-only` left for `promote`.
     var staged: ReleaseManifest?
-    /// The newest key set.
-    var keySet: ReleaseKeySet?
+    var keys = KeyChain()
     /// Ascending.
     var claims: [SequenceClaim]
 
     /// No publisher comes so far by itself; whoever writes such a number wants the channel to end.
     private static let implausible: Int64 = 1 << 40
 
+    /// The newest key set.
+    var keySet: ReleaseKeySet? { keys.newest }
+
+    /// The manifest's signed part, where a key of the channel's key sets has signed it.
+    var payload: ReleasePayload? { manifest.flatMap { verified($0) } }
+
+    /// The trees that were withdrawn, as a key says that counts today.
+    var revoked: [TreeDigest] { manifest.flatMap { signedToday($0) }?.revoked ?? [] }
+
+    /// The signed part of a release of this channel, where a release key of its epoch has signed it.
+    func verified(_ release: ReleaseManifest) -> ReleasePayload? {
+        guard let payload = keys.payload(release),
+            payload.app == app, payload.channel == channel  // guard: publisher-own-channel
+        else { return nil }
+        return payload
+    }
+
+    /// The same, where one of today's release keys has: what may be signed anew.
+    func signedToday(_ release: ReleaseManifest) -> ReleasePayload? {
+        keys.isSignedToday(release) ? verified(release) : nil
+    }
+
     /// The next sequence that nobody has taken.
     ///
     /// - Throws: `ota.sequence`.
     func nextSequence() throws(NacreError) -> Int64 {
-        let taken = max(manifest?.sequence ?? 0, staged?.sequence ?? 0, claims.last?.sequence ?? 0)
-        guard taken < Self.implausible else {  // guard: sequence-implausible
+        let taken = [manifest?.sequence, staged?.sequence].compactMap { $0 } + claims.map(\.sequence)
+        let plausible = taken.filter { $0 < Self.implausible }
+        let next = (plausible.max() ?? 0) + 1
+        guard plausible.count < taken.count else { return next }  // guard: sequence-implausible
+        // What nobody has signed moves no device, and a new key set lets them begin anew.
+        guard let keySet else {
             throw NacreError(
                 "ota.sequence",
-                "The channel's sequence \(taken) is not one that a publisher has reached; somebody else has written into the "
-                    + "bucket. Look at it with inspect; devices that followed it take nothing more on this channel.")
+                "The channel's sequence \(taken.max() ?? 0) is not one that a publisher has reached; somebody else has written "
+                    + "into the bucket. Look at it with inspect; go on under another channel.")
         }
-        return taken + 1
+        guard payload?.keyEpoch != keySet.epoch || payload?.sequence ?? 0 < Self.implausible else {
+            throw NacreError(
+                "ota.sequence",
+                "A release key of the channel has signed the sequence \(payload?.sequence ?? 0), which no publisher reaches, and "
+                    + "devices that saw it take nothing under this key set any more: the key was stolen. Put a key set without "
+                    + "it (nacre ota keys make, keys put), then publish.")
+        }
+        return next
     }
 }
 
 extension ReleasePublisher {
     /// Reads the channel.
     ///
-    /// - Throws: `ota.manifest`, `bucket.*`.
-    func state() async throws -> ChannelState {
+    /// - Parameter toleratesKeys: whether key sets that the app's roots do not lead to are a matter to look at, not an error.
+    /// - Throws: `ota.manifest`, `ota.key_set`, `bucket.*`.
+    func state(toleratesKeys: Bool = false) async throws -> ChannelState {
         let keySets = try await bucket.list(ReleaseStore.keySets(channel))
         let epochs = keySets.compactMap { key in
             key.hasSuffix(".json")
@@ -78,12 +111,12 @@ extension ReleasePublisher {
         }
         let claims = try await bucket.list(ReleaseStore.sequences(channel))
             .compactMap { SequenceClaim(key: $0, channel: channel) }.sorted { $0.sequence < $1.sequence }
-        var state = ChannelState(claims: claims)
-        if let newest = epochs.max() { state.keySet = try await keySet(newest) }
+        var state = ChannelState(app: app, channel: channel, claims: claims)
+        state.keys = try await keyChain(epochs.sorted())
+        if let fault = state.keys.fault, !toleratesKeys { throw fault }
         if let item = try await bucket.get(ReleaseStore.manifest(channel), upTo: ReleaseManifest.maximumBytes) {
             let manifest = try manifest(item.bytes, ReleaseStore.manifest(channel))
             (state.manifest, state.tag, state.bytes) = (manifest, item.tag, item.bytes)
-            state.payload = try await verified(manifest)
         }
         if let item = try await bucket.get(ReleaseStore.staged(channel), upTo: ReleaseManifest.maximumBytes) {
             state.staged = try manifest(item.bytes, ReleaseStore.staged(channel))
@@ -106,30 +139,23 @@ extension ReleasePublisher {
         return try manifest(item.bytes, key)
     }
 
-    /// A key set of the channel, as the roots in it have signed it; which roots an app has is the app's affair.
-    func keySet(_ epoch: Int64) async throws -> ReleaseKeySet? {
-        let key = ReleaseStore.keySet(channel, epoch)
-        guard let item = try await bucket.get(key, upTo: ReleaseManifest.maximumBytes) else { return nil }
-        do {
-            let envelope = try SignedEnvelope(try JSONParser.parse(item.bytes))
-            let set = try ReleaseKeySet(bytes: envelope.payload)
-            guard set.epoch == epoch, set.roots.hasSigned(envelope) else {
-                throw NacreError("ota.key_set", "its roots have not signed it")
-            }
-            return set
-        } catch let error as NacreError {
-            throw NacreError(
-                "ota.key_set", "The key set \(key) in \(bucket.name) is damaged: \(error.message)", cause: error)
+    /// The key sets that lie in the bucket, as far as the app's roots lead.
+    private func keyChain(_ epochs: [Int64]) async throws -> KeyChain {
+        guard !epochs.isEmpty else { return KeyChain() }
+        guard let roots else {  // guard: publisher-roots
+            return KeyChain(
+                fault: NacreError(
+                    "configuration.root_keys",
+                    "The channel \(channel) has key sets, and without the app's root keys nobody can tell them from forged ones. "
+                        + "Run this beside the app's nacre.json (updates.rootKeys), use --project, or set "
+                        + "\(PublisherKeys.rootPublicVariable)."))
         }
-    }
-
-    /// The signed part of a manifest, where a release key of its epoch has signed it.
-    func verified(_ manifest: ReleaseManifest) async throws -> ReleasePayload? {
-        guard let envelope = manifest.envelope, let payload = try? ReleasePayload(bytes: envelope.payload),
-            let set = try await keySet(payload.keyEpoch),
-            !envelope.signers(among: set.release, for: .release).isEmpty,  // guard: publisher-verifies
-            payload.version == manifest.version, payload.sequence == manifest.sequence
-        else { return nil }
-        return payload
+        var documents: [(epoch: Int64, bytes: [UInt8])] = []
+        for epoch in epochs.suffix(KeyChain.longest) {
+            let key = ReleaseStore.keySet(channel, epoch)
+            guard let item = try await bucket.get(key, upTo: ReleaseManifest.maximumBytes) else { continue }
+            documents.append((epoch, item.bytes))
+        }
+        return KeyChain(documents, from: roots, app: app)
     }
 }

@@ -29,7 +29,7 @@ package enum KeyCeremony {
     package static func signingPairs() throws(NacreError) -> [Line] {
         var lines: [Line] = []
         for (name, variable) in [
-            ("NACRE_OTA_ROOT_PUBLIC_KEY", PublisherKeys.rootsVariable),
+            (PublisherKeys.rootPublicVariable, PublisherKeys.rootsVariable),
             ("NACRE_OTA_RELEASE_PUBLIC_KEY", PublisherKeys.releaseVariable),
             ("NACRE_OTA_FRESHNESS_PUBLIC_KEY", PublisherKeys.freshnessVariable),
         ] {
@@ -134,8 +134,14 @@ extension ReleasePublisher {
     package func put(keySet envelope: SignedEnvelope) async throws -> ReleaseKeySet {
         let set = try ReleaseKeySet(bytes: envelope.payload)
         let current = try await state().keySet
-        // As an app that has the current set, or only the new one's roots, takes it.
-        _ = try ReleaseKeySet(following: current, builtIn: set.roots, app: app, envelope: envelope)
+        guard let roots else {
+            throw NacreError(
+                "configuration.root_keys",
+                "Which root keys does the app have? Run this beside its nacre.json (updates.rootKeys), use --project, or set "
+                    + "\(PublisherKeys.rootPublicVariable): apps take no key set that their roots have not signed.")
+        }
+        // As an app that has the current set, or only its roots, takes it.
+        _ = try ReleaseKeySet(following: current, builtIn: roots, app: app, envelope: envelope)
         guard current != nil || set.epoch == 1 else {
             throw NacreError(
                 "ota.key_set", "The channel \(channel) has no key set yet, and this is of epoch \(set.epoch), not 1.")

@@ -43,6 +43,7 @@ package struct PublisherKeys: Sendable {
     package static let archiveVariable = "MOBILE_OTA_SIGNING_PRIVATE_KEY_B64"
     package static let archivePublicVariable = "MOBILE_OTA_SIGNING_PUBLIC_KEY_B64"
     package static let releaseVariable = "NACRE_OTA_RELEASE_PRIVATE_KEY_B64"
+    package static let rootPublicVariable = "NACRE_OTA_ROOT_PUBLIC_KEY"
     package static let rootsVariable = "NACRE_OTA_ROOT_PRIVATE_KEY_B64"
     package static let freshnessVariable = "NACRE_OTA_FRESHNESS_PRIVATE_KEY_B64"
 }

@@ -70,21 +70,23 @@ extension ReleasePublisher {
         let seen = try? await source.bytes(key, upTo: ReleaseManifest.maximumBytes)
         if seen != manifest.bytes {
             let now = try await bucket.get(key, upTo: ReleaseManifest.maximumBytes)
-            guard now?.bytes == manifest.bytes else { throw try await overtaken() }
+            guard now?.bytes == manifest.bytes else { throw try await overtaken(afterwards: true) }
             report.say(
                 "note: \(source.name) does not serve the new manifest yet; see to it that \(key) is never cached "
                     + "(Cache-Control: no-cache)")
         }
     }
 
-    private func overtaken() async throws -> NacreError {
+    /// - Parameter afterwards: whether this release was announced for a moment; devices may have seen it.
+    private func overtaken(afterwards: Bool = false) async throws -> NacreError {
         let item = try await bucket.get(ReleaseStore.manifest(channel), upTo: ReleaseManifest.maximumBytes)
         let present = item.flatMap { try? ReleaseManifest(bytes: $0.bytes) }
         let what = present.map { "version \($0.version) (sequence \($0.sequence.map(String.init) ?? "none"))" }
         return NacreError(
             "ota.other_publisher",
-            "Another publisher has announced \(what ?? "something") on the channel \(channel) meanwhile, and won; nothing of "
-                + "this was announced. Look at it with inspect, then publish again.")
+            "Another publisher has announced \(what ?? "something") on the channel \(channel) meanwhile, and won; "
+                + (afterwards ? "this was announced for a moment only." : "nothing of this was announced.")
+                + " Look at it with inspect, then publish again.")
     }
 
     /// Reads everything that was put now as a device does, with its code.

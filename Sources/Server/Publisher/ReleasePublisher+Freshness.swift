@@ -14,7 +14,7 @@ extension ReleasePublisher {
             throw NacreError("ota.nothing_published", "Nothing is published on the channel \(channel).")
         }
         // Whoever can write into the bucket must not get a word for it.
-        guard let payload = state.payload, let envelope = manifest.envelope, payload.app == app else {
+        guard let payload = state.signedToday(manifest), let envelope = manifest.envelope else {
             throw NacreError(
                 "ota.foreign",
                 "The channel's manifest was not signed by a release key of the channel for the app \(app).")

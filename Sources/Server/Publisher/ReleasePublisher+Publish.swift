@@ -191,7 +191,7 @@ extension ReleasePublisher {
             storageEpoch: request.storageEpoch, resetsStorage: request.resetsStorage, version: request.version,
             issued: now, expires: min(now + request.lifetime, set.expires), native: request.native, rollout: rollout,
             rollbackOf: nil, tree: .init(made.tree), archive: made.bundle.object, hasObjects: made.newObjects != nil,
-            patches: made.patches.map(\.facts), revoked: state.payload?.revoked ?? [],
+            patches: made.patches.map(\.facts), revoked: state.revoked,
             stamp: request.stamp)
         guard !payload.revoked.contains(payload.tree.digest) else {
             throw NacreError(

@@ -16,11 +16,12 @@ extension ReleasePublisher {
         }
         let release = try await demandRelease(version)
         if state.manifest?.version == version { return unchanged(release, state) }
-        if let sequence = release.sequence, sequence > state.manifest?.sequence ?? 0 {
+        let isFit = state.keySet.map { state.signedToday(release)?.keyEpoch == $0.epoch } ?? true
+        if isFit, let sequence = release.sequence, sequence > state.manifest?.sequence ?? 0 {
             // As it was signed; a deploy hook needs no key for that.
             try await demandBundle(release)
             try await announce(release, over: state, nil)
-            return try await outcome(release)
+            return outcome(release, state)
         }
         return try await announceAgain(release, state, rollbackOf: nil) { _ in }
     }
@@ -35,7 +36,7 @@ extension ReleasePublisher {
             throw NacreError("ota.nothing_published", "Nothing is published on the channel \(channel).")
         }
         let release = try await demandRelease(version)
-        let signed = try await verified(release)
+        let signed = state.verified(release)
         guard !resetsStorage || signed != nil else {  // guard: rollback-reset-signed
             throw NacreError(
                 "ota.release",
@@ -71,14 +72,14 @@ extension ReleasePublisher {
                 "ota.revoke_current",
                 "Version \(version) is what the channel announces; publish another, or roll back, first.")
         }
-        guard let revoked = try await verified(try await demandRelease(version))?.tree.digest else {
+        guard let revoked = state.verified(try await demandRelease(version))?.tree.digest else {
             throw NacreError("ota.release", "Version \(version) is not signed by a key of the channel.")
         }
         guard revoked != payload.tree.digest else {
             throw NacreError(
                 "ota.revoke_current", "Version \(present.version), which the channel announces, has the same files.")
         }
-        guard !payload.revoked.contains(revoked) else { return unchanged(present, state) }
+        guard !state.revoked.contains(revoked) else { return unchanged(present, state) }
         return try await announceAgain(present, state, rollbackOf: payload.rollbackOf) { $0.revoked.append(revoked) }
     }
 
@@ -115,10 +116,10 @@ extension ReleasePublisher {
         }
     }
 
-    private func outcome(_ manifest: ReleaseManifest) async throws -> PublishOutcome {
+    private func outcome(_ manifest: ReleaseManifest, _ state: ChannelState) -> PublishOutcome {
         PublishOutcome(
             what: .announced, version: manifest.version, sequence: manifest.sequence,
-            tree: try await verified(manifest)?.tree.digest, manifestURL: manifestURL)
+            tree: state.verified(manifest)?.tree.digest, manifestURL: manifestURL)
     }
 
     /// A release under the next sequence, signed today.
@@ -135,14 +136,19 @@ extension ReleasePublisher {
             // The bucket may be served elsewhere today.
             manifest.url = bundleURL(release.version)
             if let set, let key = keys?.release {
-                guard var payload = try await verified(release) else {
-                    throw NacreError("ota.release", "Version \(release.version) is not signed by a key of the channel.")
+                guard var payload = state.signedToday(release) else {  // guard: publisher-signs-anew
+                    throw NacreError(
+                        "ota.release",
+                        state.verified(release) == nil
+                            ? "Version \(release.version) is not signed by a key of the channel."
+                            : "Version \(release.version) was signed by a key that the key set of epoch \(set.epoch) no longer has; "
+                                + "publish its files again under another version.")
                 }
                 let lifetime = payload.expires - payload.issued
                 payload.issued = time.now
                 payload.expires = min(time.now + lifetime, set.expires)
                 (payload.sequence, payload.keyEpoch, payload.rollbackOf) = (claim.sequence, set.epoch, rollbackOf)
-                payload.revoked = state.payload?.revoked ?? []
+                payload.revoked = state.revoked
                 if rollbackOf != nil, release.version != state.manifest?.version { payload.rollout = .init() }
                 try change(&payload)
                 guard !payload.revoked.contains(payload.tree.digest) else {
@@ -152,7 +158,7 @@ extension ReleasePublisher {
                 manifest.envelope = try SignedEnvelope(signing: payload.bytes, for: .release, with: [key])
             }
             try await announce(manifest, over: state, claim)
-            return try await outcome(manifest)
+            return outcome(manifest, state)
         } catch {
             let bucket = bucket
             await Task { try? await bucket.remove(claim.key) }.value

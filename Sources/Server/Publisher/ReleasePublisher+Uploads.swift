@@ -114,7 +114,7 @@ extension ReleasePublisher {
             do {
                 bases.append(
                     try await base(
-                        of: manifest, try await verified(manifest), from: BucketSource(bucket),
+                        of: manifest, state.verified(manifest), from: BucketSource(bucket),
                         archiveKey: keys?.archive.publicKey, work))
             } catch let error as NacreError {
                 report.say("no patch from \(manifest.version): \(error.message)")

@@ -62,22 +62,17 @@ extension ReleasePublisher {
         guard let envelope = manifest.envelope, let epoch = try? ReleasePayload(bytes: envelope.payload).keyEpoch else {
             return nil
         }
-        let bytes = try await source.bytes(ReleaseStore.keySet(channel, epoch), upTo: ReleaseManifest.maximumBytes)
-        let (envelope_, set) = try KeyCeremony.read(bytes)
-        if let taken = try? ReleaseKeySet(following: nil, builtIn: roots, app: app, envelope: envelope_) {
-            return taken
-        }
+        let named = try await source.bytes(ReleaseStore.keySet(channel, epoch), upTo: ReleaseManifest.maximumBytes)
+        let direct = KeyChain([(epoch, named)], from: roots, app: app)
+        if let set = direct.newest { return set }
         // A device that knows older roots only goes from set to set.
-        var current: ReleaseKeySet?
-        for number in 1...max(1, set.epoch) {
+        var documents: [(epoch: Int64, bytes: [UInt8])] = []
+        for number in max(1, epoch - Int64(KeyChain.longest) + 1)...max(1, epoch) {
             let key = ReleaseStore.keySet(channel, number)
             guard let bytes = try? await source.bytes(key, upTo: ReleaseManifest.maximumBytes) else { continue }
-            let read = try KeyCeremony.read(bytes)
-            if let next = try? ReleaseKeySet(following: current, builtIn: roots, app: app, envelope: read.envelope) {
-                current = next
-            }
+            documents.append((number, bytes))
         }
-        return current
+        return KeyChain(documents, from: roots, app: app).newest
     }
 
     private func way(_ what: String, _ bytes: Int?, _ body: () async throws -> Void) async -> VerifiedWay {
@@ -125,8 +120,9 @@ extension ReleasePublisher {
         var bases: [ReleaseBase] = []
         for path in builtIns { bases.append(try await threads.run { try ReleaseBase(folder: path) }) }
         guard count > 0, trust.archiveKey != nil else { return bases }
-        for manifest in try await history(count + 1, try await state()) where manifest.version != version {
-            guard let old = try await verified(manifest) else { continue }
+        let state = try await state(toleratesKeys: true)
+        for manifest in try await history(count + 1, state) where manifest.version != version {
+            guard let old = state.verified(manifest) else { continue }
             do {
                 bases.append(try await base(of: manifest, old, from: source, archiveKey: trust.archiveKey, work))
             } catch let error as NacreError {
@@ -160,10 +156,10 @@ extension ReleasePublisher {
 
     /// What the channel has, for people and programs.
     package func inspect() async throws -> JSONValue {
-        let state = try await state()
+        let state = try await state(toleratesKeys: true)
         var releases: [JSONValue] = []
         for manifest in try await history(20, state) {
-            let payload = try await verified(manifest)
+            let payload = state.verified(manifest)
             releases.append([
                 "version": .string(manifest.version), "sequence": manifest.sequence.map(JSONValue.integer) ?? .null,
                 "publishedAt": JSONValue(manifest.publishedAt), "tree": JSONValue(payload?.tree.digest.description),
@@ -194,6 +190,7 @@ extension ReleasePublisher {
                     "release": .array($0.release.map { .string($0.name) }),
                 ]
             } ?? .null,
+            "keySetFault": JSONValue(state.keys.fault?.message),
             "releases": .array(releases),
         ]
     }

@@ -2,7 +2,7 @@
 
 package import NacreCore
 import NacreCrypto
-import NacreReleases
+package import NacreReleases
 
 /// What publishing says while it works.
 package struct PublishReport: Sendable {
@@ -28,6 +28,8 @@ package struct ReleasePublisher: Sendable {
     /// The address under which devices find the bucket's keys, without a slash at its end.
     let publicBase: String
     let keys: PublisherKeys?
+    /// What the app has built in: they say which key sets count. Nil for apps of the source system's format only.
+    let roots: RootKeys?
     let time: any TimeSource
     let random: any RandomSource
     let threads: WorkThreads
@@ -38,7 +40,8 @@ package struct ReleasePublisher: Sendable {
     /// - Throws: `ota.channel`, `ota.public_url`.
     package init(
         app: String, channel: String, bucket: any ReleaseBucket, source: any ReleaseSource, publicBase: String,
-        keys: PublisherKeys?, time: any TimeSource, random: any RandomSource, threads: WorkThreads, workParent: String,
+        keys: PublisherKeys?, roots: RootKeys?, time: any TimeSource, random: any RandomSource, threads: WorkThreads,
+        workParent: String,
         report: PublishReport
     ) throws(NacreError) {
         guard ReleaseStore.isName(channel) else {  // guard: publisher-channel
@@ -48,7 +51,8 @@ package struct ReleasePublisher: Sendable {
         var base = publicBase
         while base.hasSuffix("/") { base.removeLast() }
         (self.app, self.channel, self.bucket, self.source, self.publicBase) = (app, channel, bucket, source, base)
-        (self.keys, self.time, self.random, self.threads) = (keys, time, random, threads)
+        (self.keys, self.roots) = (keys, roots)
+        (self.time, self.random, self.threads) = (time, random, threads)
         (self.workParent, self.report) = (workParent, report)
     }
 
@@ -112,9 +116,6 @@ package struct ReleasePublisher: Sendable {
                 "The channel \(channel) has no key set yet; make and put one with: nacre ota keys make, nacre ota keys put"
             )
         }
-        guard set.app == app else {  // guard: publisher-key-set-app
-            throw NacreError("ota.key_set", "The channel's key set is of the app \(set.app), and this is \(app).")
-        }
         let key = try KeyText.releaseKey(release)
         guard set.release.contains(key) else {  // guard: publisher-release-key
             throw NacreError(
@@ -128,6 +129,12 @@ package struct ReleasePublisher: Sendable {
         }
         if set.expires < time.now + .seconds(30 * 86_400) {
             report.say("note: the key set of epoch \(set.epoch) expires on \(set.expires.iso8601)")
+        }
+        if let count = state.payload?.revoked.count, count > 0, state.revoked.isEmpty {
+            report.say(
+                "note: \(count) withdrawn version(s) were signed by a key that the key set no longer has, and are not carried "
+                    + "over; devices follow nothing older than this key set, so revoke only what was published under it"
+            )
         }
         return set
     }

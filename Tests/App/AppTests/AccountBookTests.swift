@@ -141,6 +141,23 @@ struct AccountBookTests {
         #expect(book.accounts.map(\.id) == [AccountBook.first, Self.ids[3]] && book.current == AccountBook.first)
     }
 
+    @Test("Where every account is on its way out, a list that cannot be read has a new one")
+    func damagedRemovals() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("removing", "")
+        try folder.write("servers/https_b.example_443/state/sign-in.sqlite")
+        try folder.write("accounts/\(Self.ids[0])/removing", "")
+        try folder.write("accounts.json", "{")
+        let book = AccountBook(folder: folder.path)
+        #expect(
+            book.removals == [
+                AccountRemovalNote(id: AccountBook.first, servers: ["https://b.example"]),
+                AccountRemovalNote(id: Self.ids[0], servers: []),
+            ])
+        #expect(book.accounts.count == 1 && AccountBook.isID(book.current))
+        #expect(!book.removals.contains { $0.id == book.current } && !book.shown.wasUsed)
+    }
+
     @Test("Nobody new signs in over an account that somebody may have used, whatever the list knows of them")
     func used() throws {
         let folder = try TemporaryFolder()

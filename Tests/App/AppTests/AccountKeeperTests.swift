@@ -8,13 +8,13 @@ import NacreLinks
 import NacrePorts
 import NacreSQLite
 import NacreSecrets
-import NacreSignIn
 import NacreTesting
 import NacreWire
 import Synchronization
 import Testing
 
 @testable import NacreApp
+@testable import NacreSignIn
 
 @Suite("nacre.accounts")
 struct AccountKeeperTests {
@@ -30,6 +30,8 @@ struct AccountKeeperTests {
         let stores = Mutex<[String: MemoryStore]>([:])
         let requests = Mutex<[String]>([])
         let isLocked = Mutex(false)
+        /// Which keyrings there are.
+        let kinds = Mutex([SecretStoreKind.memory])
         let isOffline = Mutex(false)
 
         init() throws {
@@ -52,11 +54,12 @@ struct AccountKeeperTests {
 
         var kept: AccountBook { AccountBook(folder: folders.root) }
 
-        func store(_ account: String) -> MemoryStore {
+        func store(_ account: String, _ kind: SecretStoreKind = .memory) -> MemoryStore {
             stores.withLock { stores in
-                if let store = stores[account] { return store }
+                let name = account + " " + kind.rawValue
+                if let store = stores[name] { return store }
                 let store = MemoryStore()
-                stores[account] = store
+                stores[name] = store
                 return store
             }
         }
@@ -72,8 +75,10 @@ struct AccountKeeperTests {
                 folders: folders, book: kept, choosesServer: choosesServer,
                 secrets: { place, _ in
                     let isLocked = self.isLocked.withLock { $0 }
-                    let store = self.store(place.account ?? "first")
-                    return [isLocked ? LockedStore() : store]
+                    return self.kinds.withLock { $0 }.map { kind in
+                        let store = self.store(place.account ?? "first", kind)
+                        return isLocked ? LockedStore() : Keyring(kind: kind, store: store)
+                    }
                 }, restart: { self.restarts.withLock { $0 += 1 } })
         }
 
@@ -121,7 +126,7 @@ struct AccountKeeperTests {
         }
 
         /// A session of this account, as the app keeps it.
-        func keepSession(_ account: String) async throws {
+        func keepSession(_ account: String, _ kind: SecretStoreKind = .memory) async throws {
             let session: JSONValue = [
                 "version": 1, "origin": "https://a.example", "csrf": "c",
                 "cookies": [
@@ -131,8 +136,37 @@ struct AccountKeeperTests {
                     ]
                 ],
             ]
-            try await store(account).write("session", session.bytes)
+            try await store(account, kind).write("session", session.bytes)
         }
+
+        /// A sign-out of this account, of which its server has not heard.
+        func keepRevocation(_ account: String, _ kind: SecretStoreKind) async throws {
+            let sealer = try await AttemptSealer.open(store(account, kind), random: SeededRandom(6))
+            let credentials = SessionCredentials(cookies: "sessionid=earlier", csrf: nil)
+            let attempts = try await SQLiteAttemptStore(
+                SQLiteStore(path: folders.root(of: account) + "/state/sign-in.sqlite"), now: time.now)
+            try await attempts.keep(
+                PendingRevocation(id: "p", sealed: sealer.seal(credentials.json, attempt: "p"), since: time.now))
+        }
+
+        /// Goes on with what is to be removed.
+        func sweep(_ keeper: AccountKeeper) async throws {
+            _ = try await removing {
+                await keeper.sweep()
+                return true
+            }
+        }
+    }
+
+    /// A keyring of a kind.
+    private struct Keyring: SecretStore {
+        let kind: SecretStoreKind
+        let store: MemoryStore
+        func availability() async -> SecretStoreAvailability { .available }
+        func read(_ name: String) async throws(NacreError) -> [UInt8]? { try await store.read(name) }
+        func write(_ name: String, _ value: [UInt8]) async throws(NacreError) { try await store.write(name, value) }
+        func remove(_ name: String) async throws(NacreError) { try await store.remove(name) }
+        func unlock() async -> Bool { true }
     }
 
     private struct LockedStore: SecretStore {
@@ -261,22 +295,94 @@ struct AccountKeeperTests {
         #expect(place.kept.removals.isEmpty)
     }
 
-    @Test("With a locked keyring the data goes at once, and the secrets when it is unlocked")
-    func lockedRemoval() async throws {
+    @Test(
+        "The account that is shown stays whole until another has taken its place, whatever asks for removals to go on")
+    func shownStays() async throws {
         let place = try Place()
-        try await place.keepSession(Place.bob)
+        try await place.keepSession("first")
+        let keeper = await place.keeper()
+        let (resting, rested) = AsyncStream<Never>.makeStream()
+        await keeper.onLeaving { for await _ in resting {} }
+        #expect(try await call(keeper, "remove", "first") == ["outcome": "removing"])
+        try await place.sweep(keeper)
+        #expect(place.scratch.holds("data/state/x") && place.kept.removals.map(\.id) == ["first"])
+        #expect(try await place.store("first").read("session") != nil && place.requests.withLock { $0.isEmpty })
+        rested.finish()
+        try await until { place.restarts.withLock { $0 } == 1 }
+        try await place.sweep(await place.keeper())
+        #expect(!place.scratch.holds("data/state") && place.kept.removals.isEmpty)
+        #expect(try await place.store("first").read("session") == nil && place.requests.withLock { $0.count } == 1)
+    }
+
+    @Test(
+        "SE-5: with a locked keyring the data goes at once; what ends the sessions stays until it is unlocked, however late",
+        arguments: [true, false])
+    func lockedRemoval(isSignedIn: Bool) async throws {
+        let place = try Place()
+        let bob = "data/accounts/\(Place.bob)"
+        place.kinds.withLock { $0 = [.secretService] }
+        try place.scratch.write(bob + "/state/secrets-kind", SecretStoreKind.secretService.rawValue)
+        try place.scratch.write(bob + "/state/secrets")
+        HomeServer.note(
+            Origin(scheme: "https", host: "a.example", port: 443), folder: place.folders.root(of: Place.bob))
+        if isSignedIn { try await place.keepSession(Place.bob, .secretService) }
+        try await place.keepRevocation(Place.bob, .secretService)
         place.isLocked.withLock { $0 = true }
         let keeper = await place.keeper()
         #expect(try await place.removing { try await keeper.remove(Place.bob) } == false)
-        #expect(!place.scratch.holds("data/accounts/\(Place.bob)"))
-        #expect(place.kept.removals.map(\.id) == [Place.bob] && place.kept.accounts.count == 2)
-        place.isLocked.withLock { $0 = false }
-        _ = try await place.removing {
-            await keeper.sweep()
-            return true
+        for data in [bob + "/web", bob + "/files", bob + "/state/x", "cache/accounts/\(Place.bob)"] {
+            #expect(!place.scratch.holds(data))
         }
-        #expect(try await place.store(Place.bob).read("session") == nil && place.kept.removals.isEmpty)
-        #expect(place.requests.withLock { $0.count } == 1)
+        #expect(place.scratch.holds(bob + "/state/secrets"))
+        #expect(place.kept.removals.map(\.id) == [Place.bob] && place.kept.accounts.count == 2)
+
+        // At the next login the app is there before the keyring.
+        place.isLocked.withLock { $0 = false }
+        place.kinds.withLock { $0 = [] }
+        let next = await place.keeper()
+        try await place.sweep(next)
+        #expect(place.kept.removals.map(\.id) == [Place.bob] && place.requests.withLock { $0.isEmpty })
+
+        place.kinds.withLock { $0 = [.secretService] }
+        try await place.sweep(next)
+        let told = (isSignedIn ? ["s-bbbb"] : []) + ["earlier"]
+        let logout = "https://a.example/api/v1.0/mobile/auth/logout/ sessionid="
+        #expect(place.requests.withLock { $0 } == told.map { logout + $0 })
+        for name in ["session", "sign-in.key"] {
+            #expect(try await place.store(Place.bob, .secretService).read(name) == nil)
+        }
+        #expect(!place.scratch.holds(bob) && place.kept.removals.isEmpty)
+    }
+
+    @Test(
+        "SE-5: an account whose removal was asked for does not come back with a list that cannot be read",
+        arguments: ["first", String(repeating: "b", count: 32)])
+    func removalOutlivesList(_ id: String) async throws {
+        let place = try Place()
+        try await place.keepSession(id)
+        place.isLocked.withLock { $0 = true }
+        let keeper = await place.keeper()
+        #expect(try await place.removing { try await keeper.remove(id) } == false)
+        try place.scratch.write("data/accounts.json", "{")
+        #expect(place.kept.removals.map(\.id) == [id] && !place.kept.accounts.contains { $0.id == id })
+        #expect(place.kept.current != id && place.kept.accounts.count == 2)
+        place.isLocked.withLock { $0 = false }
+        try await place.sweep(await place.keeper())
+        #expect(try await place.store(id).read("session") == nil && place.requests.withLock { $0.count } == 1)
+        #expect(place.kept.removals.isEmpty && !place.folders.isThere(id))
+    }
+
+    @Test("A removal that the list never knew of is none, also when the list is lost later")
+    func removalNeverNoted() async throws {
+        let place = try Place()
+        try FileManager.default.createDirectory(
+            atPath: place.folders.root + "/accounts.json.new", withIntermediateDirectories: false)
+        #expect(await code { try await call(place.keeper(), "remove", Place.bob) } == "accounts.not_kept")
+        // Cut short between the two.
+        try place.scratch.write("data/accounts/\(Place.cleo)/removing", "")
+        try await place.sweep(await place.keeper())
+        try place.scratch.write("data/accounts.json", "{")
+        #expect(place.kept.accounts.map(\.id) == ["first", Place.bob, Place.cleo] && place.kept.removals.isEmpty)
     }
 
     private static let farewell = "https://a.example/api/v1.0/mobile/auth/logout/ sessionid=s-bbbb"
@@ -324,6 +430,29 @@ struct AccountKeeperTests {
         try place.scratch.write("data/accounts/owed/state/secrets-kind", "secret-service")
         #expect(await place.removal().debts.settle() == 0)
         #expect(place.scratch.holds("data/accounts/owed"))
+    }
+
+    @Test("SE-5: what is owed is told from every keyring in which it was noted")
+    func owedInSeveral() async throws {
+        let place = try Place()
+        let removal = place.removal()
+        place.isOffline.withLock { $0 = true }
+        for (account, kinds) in [
+            (Place.bob, [SecretStoreKind.passphrase]), (Place.cleo, [.secretService, .passphrase]),
+        ] {
+            place.kinds.withLock { $0 = kinds }
+            try await place.keepSession(account, kinds[0])
+            #expect(try await place.removing { await removal.run(AccountRemovalNote(id: account, servers: [])) })
+        }
+        place.isOffline.withLock { $0 = false }
+        // One of them is not there: what it holds is waited for.
+        place.kinds.withLock { $0 = [.secretService] }
+        #expect(await removal.debts.settle() == 0)
+        #expect(place.requests.withLock { $0.count } == 1 && place.scratch.holds("data/accounts/owed"))
+        place.kinds.withLock { $0 = [.secretService, .passphrase] }
+        #expect(await removal.debts.settle() == 0)
+        #expect(place.requests.withLock { $0 } == [Self.farewell.replacing("bbbb", with: "cccc"), Self.farewell])
+        #expect(!place.scratch.holds("data/accounts/owed"))
     }
 
     @Test("A removed account's keyring that does not answer is waited for, and nothing goes meanwhile")

@@ -207,6 +207,7 @@ struct Device {
 
     /// What the app does at launch.
     func launch() async {
+        await flow.noteReplaced()
         await session.restore()
         await flow.resume()
     }

@@ -77,6 +77,70 @@ import Testing
         await expectUsable(next)
     }
 
+    @Test(
+        "SE-4, SE-5: killed after any write of a sign-in that takes another's place, the older session goes on or is ended",
+        arguments: 1...10, [false, true])
+    func replacing(kill: Int, real: Bool) async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite(real))
+        let older = try #require(device.server.sessions.first)
+        device.disk.change { $0.killAfter = $0.writes + kill }
+        let before = device.browser.opened.count
+        let task = Task { await device.flow.signIn() }
+        await eventually("browser or death") { device.browser.opened.count > before || device.life.isOver }
+        if device.browser.opened.count > before {
+            await device.links.receive(device.server.link(for: device.browser.opened[before]))
+        }
+        if !device.life.isOver { _ = await task.value }
+        await eventually("ended or death") { device.life.isOver || device.disk.revocations.isEmpty }
+        task.cancel()
+        guard device.life.isOver else {
+            #expect(kill > 5 && !device.server.sessions.contains(older))
+            return
+        }
+        let next = device.restarted()
+        next.disk.change { $0.killAfter = nil }
+        await next.launch()
+        await eventually("decided") { [nil, .waiting].contains(await next.flow.phase) }
+        let shown = try await next.session.authorize(Device.request("/api/v1.0/threads/"))
+        if FakeServer.session(shown.request) == older {
+            try await Task.sleep(for: .milliseconds(10))
+            await next.session.validate()
+            #expect(next.server.sessions.contains(older))
+            let end: SessionSnapshot.State = await next.flow.phase == nil ? .signedIn : .signingIn
+            #expect(await next.session.snapshot.state == end)
+        } else {
+            await eventually("ended") { !next.server.sessions.contains(older) }
+        }
+        await expectUsable(next)
+        await eventually("nothing left") {
+            next.time.advance(by: .seconds(10))
+            return !next.server.sessions.contains(older) && next.disk.revocations.isEmpty
+        }
+    }
+
+    @Test(
+        "SE-4, SE-5: nor does a kill lose one whose place a bundle's own hand-off takes", arguments: [1, 2],
+        [false, true])
+    func replacingByPage(kill: Int, real: Bool) async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite(real))
+        let older = device.server.sessions
+        device.disk.change { $0.killAfter = $0.writes + kill }
+        let exchange = try await device.session.authorize(Device.request("/api/v1.0/mobile/auth/exchange/", .post))
+        await device.session.observe(
+            HTTPResponse(fields: ["Set-Cookie": "sessionid=of-the-bundle; Path=/"]), to: exchange)
+        #expect(device.life.isOver)
+        let next = device.restarted()
+        next.disk.change { $0.killAfter = nil }
+        await next.launch()
+        if kill == 2 {
+            await eventually("ended") { next.server.sessions.isEmpty }
+        } else {
+            try await Task.sleep(for: .milliseconds(10))
+            await next.session.validate()
+            #expect(await next.session.snapshot.state == .signedIn && next.server.sessions == older)
+        }
+    }
+
     @Test("HO-8: killed with the browser open, the link completes the sign-in in the next process")
     func browserOpen() async {
         let device = Device()

@@ -141,6 +141,44 @@ import Testing
         #expect(await device.session.snapshot.state == .signedIn)
     }
 
+    @Test("SE-5: a session that gives way while the end of another is being told is told of after it, in this process")
+    func notedMeanwhile() async throws {
+        let device = await Device.signedIn(on: try await Disk.onSQLite())
+        device.server.holdRevocation()
+        #expect(await device.signIn().end == .signedIn)
+        await eventually("asked") { device.server.state.withLock { $0.revocationGate != nil } }
+        let older = device.server.sessions
+        #expect(await device.signIn().end == .signedIn)
+        #expect(older.count == 2 && device.disk.revocations.count == 2)
+        // Whoever asks now finds somebody at it.
+        await device.flow.retryRevocations()
+        device.server.letRevocationGo()
+        await eventually("told") { device.server.sessions.isDisjoint(with: older) && device.disk.revocations.isEmpty }
+        await device.session.validate()
+        #expect(await device.session.snapshot.state == .signedIn)
+    }
+
+    @Test("SE-5: what a keyring that is locked at the start keeps from being told is told when it is unlocked")
+    func lockedAtStart() async throws {
+        var device = await Device.signedIn(on: try await Disk.onSQLite())
+        device.server.change { $0.online = false }
+        device.browser.goAway()
+        _ = await device.flow.signOut()
+        device.life.end()
+        device.server.change { $0.online = true }
+        device.disk.change { $0.isLocked = true }
+        device = device.restarted()
+        await device.launch()
+        try await Task.sleep(for: .milliseconds(10))
+        #expect(device.server.sessions.count == 1 && device.disk.revocations.count == 1)
+        device.disk.change { $0.isLocked = false }
+        let last = device
+        await eventually("told") {
+            await last.flow.resumeAfterUnlock()
+            return last.server.sessions.isEmpty && last.disk.revocations.isEmpty
+        }
+    }
+
     @Test("SE-5: who asks for revocations does not wait for a server that is out of reach", .timeLimit(.minutes(1)))
     func nobodyWaits() async throws {
         let device = await Device.signedIn()

@@ -25,6 +25,8 @@ final class FakeServer: HTTPTransport {
         var revocationStatus: HTTPStatus?
         var gate: CheckedContinuation<Void, Never>?
         var isHolding = false
+        var revocationGate: CheckedContinuation<Void, Never>?
+        var isHoldingRevocation = false
         var last = 0
     }
     let state = Mutex(State())
@@ -57,6 +59,25 @@ final class FakeServer: HTTPTransport {
         gate?.resume()
     }
 
+    /// Lets the next revocation wait until `letRevocationGo`.
+    func holdRevocation() { change { $0.isHoldingRevocation = true } }
+    func letRevocationGo() {
+        let gate = state.withLock { state in
+            defer { state.revocationGate = nil }
+            return state.revocationGate
+        }
+        gate?.resume()
+    }
+
+    private func waitWhereHeld() async {
+        let isHeld = state.withLock { state in
+            defer { state.isHoldingRevocation = false }
+            return state.isHoldingRevocation
+        }
+        guard isHeld else { return }
+        await withCheckedContinuation { continuation in state.withLock { $0.revocationGate = continuation } }
+    }
+
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = String(decoding: try await request.body.collect(upTo: 1 << 20), as: UTF8.self)
         state.withLock { state in
@@ -70,6 +91,7 @@ final class FakeServer: HTTPTransport {
         case "/api/v1.0/mobile/auth/exchange/": return try await exchange(body)
         case "/api/v1.0/users/me/": return me(request)
         case "/api/v1.0/mobile/auth/logout/":
+            await waitWhereHeld()
             if let status = state.withLock({ $0.revocationStatus }) { return HTTPResponse(status: status) }
             state.withLock { state in
                 if let id = Self.session(request) { state.sessions.remove(id) }

@@ -64,7 +64,8 @@ struct S3Tests {
         #expect(try await bucket.keepsConditions("prod") == keeps)
         let publisher = try ReleasePublisher(
             app: "org.example.app", channel: "prod", bucket: bucket, source: BucketSource(bucket), publicBase: base,
-            keys: TestKeys.all, time: world.time, random: SystemRandom(), threads: world.threads,
+            keys: TestKeys.all, roots: try TestKeys.roots, time: world.time, random: SystemRandom(),
+            threads: world.threads,
             workParent: world.folder.path, report: PublishReport(say: { _ in }))
         _ = try await publisher.put(keySet: world.keySet())
         try await world.publish("1.0", by: publisher)

@@ -140,7 +140,7 @@ struct World {
 
     func publisher(
         keys: PublisherKeys? = TestKeys.all, channel: String = "prod", app: String = "org.example.app",
-        readsBucket: Bool = false
+        roots: [PrivateKey] = [TestKeys.root], readsBucket: Bool = false
     ) throws -> ReleasePublisher {
         let said = said
         return try ReleasePublisher(
@@ -148,7 +148,9 @@ struct World {
             source: readsBucket
                 ? BucketSource(bucket)
                 : PublicSource(base: base, transport: site, time: time, random: SeededRandom()),
-            publicBase: base, keys: keys, time: time, random: SystemRandom(), threads: threads,
+            publicBase: base, keys: keys,
+            roots: roots.isEmpty ? nil : try RootKeys(roots.map { try KeyText.releaseKey($0) }), time: time,
+            random: SystemRandom(), threads: threads,
             workParent: folder.path, report: PublishReport(say: { said.add($0) }))
     }
 

@@ -90,6 +90,41 @@ extension ListenerSocketTests {
             }
         }
 
+        @Test(
+            "An answer that comes long before the end of the body says that the connection ends with it",
+            arguments: [
+                ("Content-Length: 10\r\n\r\n0123456789", "/no", false),
+                ("Content-Length: 2000000\r\n\r\n01234", "/no", true),
+                ("Transfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", "/no", true),
+                ("Content-Length: 2000000\r\n\r\n01234", "/reading", true),
+                ("Content-Length: 2\r\n\r\nhi", "/whole", false),
+                ("Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "/whole", false),
+            ])
+        func saysThatItEnds(rest: String, target: String, ends: Bool) async throws {
+            try await ListenerWorld.run { request, _ in
+                guard target != "/no" else { return HTTPResponse(status: .forbidden) }
+                guard target == "/reading" else {
+                    return HTTPResponse(body: .bytes(try await request.body.collect(upTo: 10)))
+                }
+                // Somebody waits for more of it as the answer goes out.
+                let body = request.body
+                let reading = Task { _ = try await body.collect(upTo: 2_000_000) }
+                try await Task.sleep(for: .milliseconds(100))
+                return HTTPResponse(
+                    status: .forbidden,
+                    body: .stream(
+                        ByteStream {
+                            reading.cancel()
+                            return nil
+                        }, length: 0))
+            } body: { world in
+                let socket = try await world.connect()
+                try await socket.write("POST \(target) HTTP/1.1\r\nHost: a\r\n" + rest)
+                let head = try await socket.read(through: "\r\n\r\n")
+                #expect(head.contains("Connection: close\r\n") == ends)
+            }
+        }
+
         @Test("An early answer reaches a client that is still sending")
         func earlyAnswer() async throws {
             try await ListenerWorld.run { request, _ in

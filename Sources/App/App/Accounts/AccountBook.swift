@@ -86,7 +86,7 @@ package struct AccountBook: Sendable, Equatable {
     // MARK: On disk
 
     /// What is kept in `folder`. A file that cannot be read costs the names, and no account: their folders tell which there
-    /// are.
+    /// are, and which of them were to go.
     package init(folder: String) {
         self.init()
         let bytes: [UInt8]?
@@ -98,6 +98,15 @@ package struct AccountBook: Sendable, Equatable {
             let found = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/accounts")) ?? []
             accounts += found.filter { Self.isID($0) && $0 != Self.first }.sorted().map { Account(id: $0) }
             for index in accounts.indices { accounts[index].wasUsed = true }
+            let folders = AccountFolders(root: folder, cache: "")
+            let leaving = accounts.map(\.id).filter { folders.isMarked($0) }  // guard: account-marked
+            removals = leaving.map { AccountRemovalNote(id: $0, servers: folders.servers(of: $0)) }
+            accounts.removeAll { leaving.contains($0.id) }
+            if accounts.isEmpty {
+                let spare = "0123456789abcdef".map { String(repeating: $0, count: 32) }.first { !leaving.contains($0) }
+                accounts = [Account(id: spare ?? Self.first)]
+            }
+            current = accounts[0].id
         }
     }
 

@@ -40,20 +40,68 @@ package struct AccountFolders: Sendable {
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
-    /// Deletes all that the account has on disk; blocks. What lies beside it is left alone. May be called again.
+    /// What the end of the account's sessions needs (SE-5), as paths in its folder: which keyring has the secrets, the file
+    /// that may take its place, the server, and what servers have not heard of.
+    func needed(toEnd account: String, servers: [String]) -> Set<String> {
+        let own = AppPlace.path(ofAccount: AccountBook.place(of: account))
+        var result: Set = ["home-server.json", Self.mark]
+        for place in places(of: account, servers: servers) {
+            let state = (place.path + "/state/").dropFirst(own.count + 1)
+            for name in ["secrets-kind", "secrets", "sign-in.sqlite", "sign-in.sqlite-wal", "sign-in.sqlite-shm"] {
+                result.insert(state + name)
+            }
+        }
+        return result
+    }
+
+    /// Deletes what the account has on disk; blocks. What lies beside it is left alone. May be called again.
     ///
+    /// - Parameter spared: paths in the account's folder that stay; empty when nothing of it is to be left.
     /// - Throws: `accounts.folder`.
-    func wipe(_ account: String) throws(NacreError) {
+    func wipe(_ account: String, sparing spared: Set<String> = []) throws(NacreError) {
         let isFirst = account == AccountBook.first
-        for folder in [root(of: account), cache + AppPlace.path(ofAccount: AccountBook.place(of: account))] {
+        let cache = cache + AppPlace.path(ofAccount: AccountBook.place(of: account))
+        for (folder, spared) in [(root(of: account), spared), (cache, Set())] {
             // The first account's folder is the app's own: other accounts lie in it, their list, and the app's updates.
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            var names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            // Last, so that a removal that is cut short is known as one.
+            names = names.filter { $0 != Self.mark } + [Self.mark]
             let others = ["accounts", "accounts.json", "accounts.json.new", "updates"]
             for name in names where !isFirst || !others.contains(name) {  // guard: account-wipe-own
-                try Self.remove(folder + "/" + name)
+                try Self.remove(folder + "/" + name, spared, name)
             }
-            if !isFirst { try Self.remove(folder) }
+            if !isFirst, spared.isEmpty { try Self.remove(folder) }
         }
+    }
+
+    /// Removes `path`, which is called `name` in `spared`, but for what that holds.
+    private static func remove(_ path: String, _ spared: Set<String>, _ name: String) throws(NacreError) {
+        if spared.contains(name) { return }  // guard: removal-needs
+        guard spared.contains(where: { $0.hasPrefix(name + "/") }) else { return try remove(path) }
+        for inner in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+            try remove(path + "/" + inner, spared, name + "/" + inner)
+        }
+    }
+
+    // MARK: A removal that a lost list does not undo
+
+    private static let mark = "removing"
+
+    /// Marks the account as one that is being removed; blocks. One without a folder cannot come back.
+    ///
+    /// - Throws: `file.*`.
+    func mark(_ account: String) throws(NacreError) {
+        let folder = root(of: account)
+        guard FileManager.default.fileExists(atPath: folder) else { return }
+        try PrivateFile.replace(folder + "/" + Self.mark, [])
+    }
+
+    func unmark(_ account: String) {
+        if isMarked(account) { try? PrivateFile.remove(root(of: account) + "/" + Self.mark) }
+    }
+
+    func isMarked(_ account: String) -> Bool {
+        FileManager.default.fileExists(atPath: root(of: account) + "/" + Self.mark)
     }
 
     /// Whether something of the account is on disk; blocks.

@@ -90,13 +90,20 @@ package actor AccountKeeper {
         let change: @Sendable (inout AccountBook) throws(NacreError) -> Void = {
             [seat, random] book throws(NacreError) in
             try book.remove(id, servers: seat.folders.servers(of: id), spare: random.identifier())
+            // Before the list is changed: where that cannot be read one day, the account stays on its way out.
+            do throws(NacreError) { try seat.folders.mark(id) } catch { throw Self.notKept(error) }
         }
-        guard id != seat.book.current else {
-            _ = try go(change)
-            return false
+        do throws(NacreError) {
+            guard id != seat.book.current else {
+                _ = try go(change)
+                return false
+            }
+            guard !isGoing else { throw Self.busy }
+            try keep(change)
+        } catch {
+            unmarkKept()
+            throw error
         }
-        guard !isGoing else { throw Self.busy }
-        try keep(change)
         await sweep()
         return !book.removals.contains { $0.id == id }
     }
@@ -115,6 +122,10 @@ package actor AccountKeeper {
         return true
     }
 
+    private static func notKept(_ error: NacreError) -> NacreError {
+        NacreError("accounts.not_kept", "The accounts cannot be kept; is the disk full?", cause: error)
+    }
+
     private static var busy: NacreError {
         NacreError("accounts.busy", "The app is on its way to another account; try again when it is there.")
     }
@@ -126,7 +137,7 @@ package actor AccountKeeper {
         do throws(NacreError) {
             try next.keep(folder: seat.folders.root)
         } catch {
-            throw NacreError("accounts.not_kept", "The accounts cannot be kept; is the disk full?", cause: error)
+            throw Self.notKept(error)
         }
         known.withLock { $0 = next }
         for observer in observers { observer.yield(next) }
@@ -158,10 +169,20 @@ package actor AccountKeeper {
 
     /// Goes on with what is to be removed; at the start, and when the keyring may have been unlocked.
     package func sweep() async {
+        unmarkKept()
         await inOrder { keeper in
-            for note in keeper.book.removals where await keeper.removal.run(note) { await keeper.removed(note.id) }
+            let shown = keeper.seat.book.current
+            // The account that is shown still writes into its folders and its keyring: the next start removes it.
+            for note in keeper.book.removals where note.id != shown {  // guard: removal-shown
+                if await keeper.removal.run(note) { await keeper.removed(note.id) }
+            }
         }
         settle()
+    }
+
+    /// A removal that was cut short before the list knew of it is none.
+    private func unmarkKept() {
+        for account in book.accounts { seat.folders.unmark(account.id) }  // guard: account-unmarked
     }
 
     private func removed(_ id: String) {

@@ -42,8 +42,8 @@ struct AccountRemoval: Sendable {
             log.info("accounts.removed")
             return true
         } catch let error as NacreError where error.code == "secrets.locked" {
-            // The data goes at once; the secrets go when the keyring is unlocked.
-            try? await wipe(note.id)
+            // The data goes at once; the secrets go when the keyring is unlocked, and so does what ends the sessions.
+            try? await wipe(note.id, sparing: seat.folders.needed(toEnd: note.id, servers: note.servers))
             log.notice("accounts.removing", ["reason": "the keyring is locked"])
         } catch {
             log.error("accounts.removing", ["reason": .string("\(error)")])
@@ -82,10 +82,10 @@ struct AccountRemoval: Sendable {
     }
 
     /// The processes of the web view that was shown last may still write when they end: looked at twice.
-    private func wipe(_ account: String) async throws {
+    private func wipe(_ account: String, sparing spared: Set<String> = []) async throws {
         let folders = seat.folders
-        try await disk.run { try folders.wipe(account) }
+        try await disk.run { try folders.wipe(account, sparing: spared) }
         try await time.sleep(for: .seconds(1))
-        try await disk.run { if folders.isThere(account) { try folders.wipe(account) } }
+        try await disk.run { if folders.isThere(account) { try folders.wipe(account, sparing: spared) } }
     }
 }

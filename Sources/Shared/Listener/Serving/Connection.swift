@@ -230,6 +230,7 @@ final class Connection: Sendable {
         let closes =
             !head.wantsKeepAlive || isDraining || response.fields.tokens("Connection").contains("close")
             || ResponseFraming(response, to: head) == .untilClose || body.owesContinue
+            || body.endsConnection  // guard: listener-early-close
         let connection = closes ? "close" : head.minorVersion == 0 ? "keep-alive" : nil
         let writer = ResponseWriter(
             socket: socket, stall: service.configuration.writeStall, pace: service.configuration.bodyPace,

@@ -171,13 +171,28 @@ final class RequestBody: Sendable {
     /// Whether the client still waits for `100 Continue`: its body may never come.
     var owesContinue: Bool { state.withLock { $0.continuePending } }
 
+    /// How much of a body that nobody wanted is read all the same, so that the connection can go on.
+    private static let shortRest = 256 * 1024
+
+    /// Whether an answer that is sent now ends the connection: its head must say so. A client that is not told sends its next
+    /// request, once it has got rid of this body, into a connection that is gone (RFC 9112 section 9.6).
+    var endsConnection: Bool {
+        state.withLock { state in
+            switch state.left {
+            case .nothing: false
+            case .bytes(let count): state.pulling || state.failed || count - state.input.count > Self.shortRest
+            case .chunks: true
+            }
+        }
+    }
+
     /// Ends the handler's access and gives back what was read beyond the body; nil when the connection cannot go on.
     ///
     /// A short rest of the body is read and dropped, a long one costs the connection.
     func reclaim() async -> ByteQueue? {
         let usable = state.withLock { !$0.pulling && !$0.failed && !$0.continuePending }
         guard usable else { return revoke(keep: false) }
-        var room = 256 * 1024
+        var room = Self.shortRest
         let end = Deadline.after(.seconds(5))  // for the whole rest: it may not drip either
         while !isComplete {
             guard room > 0, let bytes = try? await next(until: end) else { break }
