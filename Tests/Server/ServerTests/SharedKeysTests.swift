@@ -14,7 +14,9 @@ import Testing
 @Suite struct SharedKeysTests {
     private let secret = Base64URL.encode(SeededRandom(4).bytes(32))
 
-    private func temporary() -> String { NSTemporaryDirectory() + "nacre-keys-\(UUID().uuidString)" }
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func keys(
         _ path: String, _ secret: String?, _ database: Database, _ seed: UInt64 = 1
@@ -24,8 +26,7 @@ import Testing
     }
 
     @Test func `nodes with one secret and folders of their own have the same keys`() async throws {
-        let (first, second) = (temporary(), temporary())
-        defer { for path in [first, second] { try? FileManager.default.removeItem(atPath: path) } }
+        let (first, second) = (folder.file("first"), folder.file("second"))
         let database = try await TestDatabase.make()
         async let one = keys(first, secret, database, 1)
         async let two = keys(second, secret, database, 2)
@@ -40,8 +41,7 @@ import Testing
     }
 
     @Test func `a node with another secret is refused and told what to do`() async throws {
-        let path = temporary()
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let path = folder.file("data")
         let database = try await TestDatabase.make()
         _ = try await keys(path, secret, database)
         let error = await #expect(throws: NacreError.self) { _ = try await keys(path, nil, database) }
@@ -50,8 +50,7 @@ import Testing
     }
 
     @Test func `a folder that served alone brings its identity key along`() async throws {
-        let path = temporary()
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let path = folder.file("data")
         let alone = try ServerKeys(DataFolder(path), random: SeededRandom(3))
         let shared = try await keys(path, nil, TestDatabase.make())
         #expect(shared.identity.publicKey.pem == alone.identity.publicKey.pem)

@@ -1,13 +1,17 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Foundation
 import NacreCore
 import NacreCurl
 import NacreHTTP
 import NacreServer
+import NacreTesting
 import Testing
 
 @Suite struct ServerStartTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     /// A development server on these ports with a folder of its own.
     private func server(
         gateway: Int, provider: Int = 0, data: String, change: (inout ServerConfiguration) -> Void = { _ in }
@@ -24,11 +28,8 @@ import Testing
         return try await NacreServer(configuration, log: .none)
     }
 
-    private func temporary() -> String { NSTemporaryDirectory() + "nacre-server-\(UUID().uuidString)" }
-
     @Test func `the server answers after its start, starts sign-in, and is gone after its stop`() async throws {
-        let data = temporary()
-        defer { try? FileManager.default.removeItem(atPath: data) }
+        let data = folder.file("data")
         let server = try await server(gateway: 0, data: data)
         let places = try await server.start()
         #expect(places.map(\.name) == ["gateway", "provider"])
@@ -51,8 +52,7 @@ import Testing
     }
 
     @Test func `a taken port stops the start, named together with the option that changes it`() async throws {
-        let data = temporary()
-        defer { try? FileManager.default.removeItem(atPath: data) }
+        let data = folder.file("data")
         let first = try await server(gateway: 0, data: data + "/a")
         let port = try await first.start()[0].port
         let second = try await server(gateway: port, data: data + "/b")
