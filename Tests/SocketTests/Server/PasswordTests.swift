@@ -186,14 +186,21 @@ private final class Administrator: Sendable {
             end.yield(process.terminationStatus)
             end.finish()
         }
+        let (words, silent) = AsyncStream<Void>.makeStream()
         self.process = process
         ended = Task {
-            for await status in stream { return status }
-            return -1
+            var status: Int32 = -1
+            for await code in stream { status = code }
+            // What it said last may be read after its end.
+            for await _ in words {}
+            return status
         }
         errors.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+                silent.finish()
+            }
             self?.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
         }
         try process.run()
