@@ -172,6 +172,8 @@ extension ListenerSocketTests {
                 _ = try await settled(at: 2) { started.value }
                 async let stopped: Void = world.listener.stop(grace: .seconds(60))
                 #expect(try await idle.readAll(until: .after(.seconds(30))) == "")
+                // One is told after the other, the busy one perhaps last.
+                try await Task.sleep(for: .seconds(1))
                 stopping.add()
                 let answer = try await busy.readAll(until: .after(.seconds(30)))
                 #expect(answer.contains("Connection: close") && answer.hasSuffix("done"))
