@@ -118,7 +118,7 @@ class Browser:
         except OSError:
             return []
 
-    def page(self, containing, seconds=20):
+    def page(self, containing, seconds=60):
         """The tab whose address contains this text, once there is one."""
         found = until(lambda: [t for t in self.targets() if containing in t["url"]], seconds)
         return Page(found[0]["webSocketDebuggerUrl"]) if found else None

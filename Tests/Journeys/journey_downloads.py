@@ -121,7 +121,7 @@ def story(report, desktop, app, api, portal, folder):
     watch = MemoryWatch(app)
     size = 300_000_000
     app.act(f"go('{file(n=size, disposition='attachment; filename=large.bin')}')")
-    end = time.time() + 60
+    end = time.time() + 180
     while time.time() < end and not saved("large.bin", size, 0.2):
         watch.look()
     path = folder / "large.bin"

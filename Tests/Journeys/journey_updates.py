@@ -89,7 +89,7 @@ def story(report, w, channel):
     settings["bundle"]["serviceWorker"] = True
     (app.folder / "nacre.json").write_text(json.dumps(settings))
     # Bundles that confirm late here have 3 or 4 s of it, and a busy machine needs some too.
-    channel.into(app, appReadyTimeout=8000)
+    channel.into(app, appReadyTimeout=15000)
 
     # UP-1: found at the start, after the confirm; UP-6, HO-10: held while somebody signs in.
     channel.publish(app, "0.2.0")

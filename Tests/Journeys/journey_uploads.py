@@ -131,7 +131,7 @@ def whole(report, app, portal, large, digest):
     watch = MemoryWatch(app)
     app.evaluate("void xhr('large', one()).then(r => window.large = r, e => window.large = {e: String(e)})")
     start = time.time()
-    while time.time() - start < 90 and not app.evaluate("window.large"):
+    while time.time() - start < 240 and not app.evaluate("window.large"):
         watch.look()
         time.sleep(0.3)
     seen = app.evaluate("window.large")
@@ -146,7 +146,9 @@ def pieces(report, app, api, large):
     with large.open("rb") as file:
         right = [hashlib.sha256(file.read(part["size"])).hexdigest() == part["sha256"] for part in seen]
     report.see("NB-1: a chunked PUT of slices arrives byte for byte", all(right) and sum(p["size"] for p in seen) == 40_000_001, len(seen))
-    app.evaluate("void xhr('aborted', one()).catch(() => 0); void setTimeout(() => x.abort(), 150)")
+    app.evaluate("void xhr('aborted', one()).catch(() => 0)")
+    until(lambda: any("name=aborted" in r[1] for r in api.requests), 20)
+    app.evaluate("void x.abort()")
     report.see("an aborted upload ends at the API", until(lambda: any("name=aborted" in p for p in api.aborted), 10), api.aborted[-2:])
     seen = app.run("put('after', 'still here')")
     report.see("and the next one goes through", seen["size"] == 10, seen)

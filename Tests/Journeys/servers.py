@@ -75,7 +75,7 @@ class Servers:
                  "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if fake else {}
         self.gateway = self.desktop.spawn(
             "gateway", [BINARIES / "nacre", "serve", "--config", self.configuration()], env=self.environment | clock)
-        if not until(lambda: answers(self.origin + "/readyz"), 20):
+        if not until(lambda: answers(self.origin + "/readyz"), 60):
             raise Failed("the server half did not become ready: " + self.gateway.log.read_text()[-2000:])
 
     def stop_gateway(self):

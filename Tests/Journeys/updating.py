@@ -40,8 +40,8 @@ def taken_back(report, app, version, back, seconds=40):
     app._forget_page()
     # Not asked by the inspector, which a page that hangs holds up for as long as it is asked.
     said = f'"event":"update.reverted","version":"{version}"'
-    if not until(lambda: said in app.process.log.read_text(errors="replace"), 20):
-        raise Failed(f"{version} was not taken back within 20 s")
+    if not until(lambda: said in app.process.log.read_text(errors="replace"), 60):
+        raise Failed(f"{version} was not taken back within 60 s")
     time.sleep(4)
     app.wait_for(f"nacre.updates?.state.failed == '{version}' && nacre.version.web.version == '{back}'", seconds, f"{version} to be taken back")
     seen = state(app)

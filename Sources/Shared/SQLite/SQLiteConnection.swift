@@ -78,7 +78,7 @@ package struct SQLiteConnection: ~Copyable {
     private static func configure(
         _ handle: OpaquePointer, _ path: String, _ options: SQLiteOptions
     ) throws(NacreError) {
-        sqlite3_busy_timeout(handle, Int32(clamping: options.busyTimeout.inMilliseconds))
+        wait(handle, options.busyTimeout)
         // Text in double quotes is a name, never a string; the schema cannot run functions with side effects.
         for flag in [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_TRUSTED_SCHEMA] {
             _ = nacre_sqlite_config_flag(handle, flag, 0)
@@ -102,6 +102,22 @@ package struct SQLiteConnection: ~Copyable {
         }
     }
 
+    /// Short naps while another process writes. SQLite's own grow to a tenth of a second, and whoever writes without a pause
+    /// leaves no gap as long as that: somebody who waits politely would never get a turn.
+    private static func wait(_ handle: OpaquePointer, _ patience: Duration) {
+        let naps = Int(clamping: patience.inMilliseconds / Int64(nap))
+        sqlite3_busy_handler(
+            handle,
+            { naps, count in
+                guard count < Int(bitPattern: naps) else { return 0 }
+                sqlite3_sleep(SQLiteConnection.nap)
+                return 1
+            }, UnsafeMutableRawPointer(bitPattern: naps))
+    }
+
+    /// In milliseconds.
+    private static let nap: Int32 = 2
+
     /// The journal mode that the file has afterwards.
     ///
     /// Who switches a new file at the same moment may hold what this connection needs, and the other way round. SQLite
@@ -117,7 +133,7 @@ package struct SQLiteConnection: ~Copyable {
                     throw error
                 }
             }
-            sqlite3_sleep(5)
+            sqlite3_sleep(nap)
         }
     }
 

@@ -1,18 +1,18 @@
 // Copyright the Nacre authors. Licensed under the Apache License, Version 2.0.
 
-import Foundation
 import NacreCore
+import NacreTesting
 import Testing
 
 @Suite("A mailbox in a file")
 struct PersistenceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     @Test("What was changed is still so after a restart, and nobody gets the samples twice")
     func restart() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mail-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("mail.sqlite").path
-
+        let file = folder.file("mail.sqlite")
         let first = try await Harness(database: file)
         let id = try await first.find("Sunday lunch")
         _ = try await first.post("threads/\(id)/flags/", #"{"starred":true,"mailbox":"archive"}"#)

@@ -81,17 +81,13 @@ import Testing
     }
 
     @Test func `the web bundle is served with its own routes, and nothing outside it`() async throws {
-        let folder = NSTemporaryDirectory() + "nacre-bundle-\(UUID().uuidString)"
-        let manager = FileManager.default
-        try manager.createDirectory(atPath: folder + "/dist/assets", withIntermediateDirectories: true)
-        defer { try? manager.removeItem(atPath: folder) }
-        try "<title>Messages</title>".write(toFile: folder + "/dist/index.html", atomically: true, encoding: .utf8)
-        try "let a = 1".write(toFile: folder + "/dist/assets/app.js", atomically: true, encoding: .utf8)
-        try "secret".write(toFile: folder + "/secret.txt", atomically: true, encoding: .utf8)
-        try "secret".write(toFile: folder + "/dist/.env", atomically: true, encoding: .utf8)
-        try manager.createSymbolicLink(
-            atPath: folder + "/dist/link.txt", withDestinationPath: folder + "/secret.txt")
-        let bundle = try StaticBundle(path: folder + "/dist")
+        let folder = try TemporaryFolder()
+        try folder.write("dist/index.html", "<title>Messages</title>")
+        try folder.write("dist/assets/app.js", "let a = 1")
+        try folder.write("secret.txt", "secret")
+        try folder.write("dist/.env", "secret")
+        try folder.link("dist/link.txt", to: folder.file("secret.txt"))
+        let bundle = try StaticBundle(path: folder.file("dist"))
         let fixture = try await GatewayFixture(bundle: bundle)
         let browser = fixture.browser()
         let first = try await browser.send(.get, "/")
@@ -110,6 +106,6 @@ import Testing
             #expect(try await !response.text().contains("secret"), "\(path)")
             #expect(try await !response.text().contains("root:"), "\(path)")
         }
-        #expect(throws: NacreError.self) { try StaticBundle(path: folder) }
+        #expect(throws: NacreError.self) { try StaticBundle(path: folder.path) }
     }
 }

@@ -14,7 +14,7 @@ final class TwoProcesses: Sendable {
     let sealing = SealingKey(random: SeededRandom(7))
     let first: Node
     let second: Node
-    private let folder: String
+    private let folder: TemporaryFolder
 
     /// What one process has.
     struct Node: Sendable {
@@ -29,13 +29,12 @@ final class TwoProcesses: Sendable {
     init(skew: Duration = .zero, slow: Bool = false, tokens configure: (inout TokenPolicy) -> Void = { _ in })
         async throws
     {
-        folder = FileManager.default.temporaryDirectory.path + "/nacre-sessions-" + SystemRandom().identifier()
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         var policy = TokenPolicy()
         policy.presentations = [.bearer, .pair]
         configure(&policy)
         let shared = try await TestDatabase.place()
-        let place = shared == ":memory:" ? folder + "/sessions.sqlite" : shared
+        let place = shared == ":memory:" ? folder.file("sessions.sqlite") : shared
         let (tokenPolicy, time, sealing) = (policy, time, sealing)
         func node(_ clock: any TimeSource, seed: UInt64) throws -> Node {
             let database = try TestDatabase.open(place, time: clock)
@@ -55,8 +54,6 @@ final class TwoProcesses: Sendable {
         try await first.feed.poll()
         try await second.feed.poll()
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     static func person(_ subject: String = "alice", refreshToken: String? = "refresh-0") -> Authentication {
         Authentication(
