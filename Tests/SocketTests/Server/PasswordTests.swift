@@ -195,15 +195,15 @@ private final class Administrator: Sendable {
             for await _ in words {}
             return status
         }
-        errors.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                silent.finish()
-            }
-            self?.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
-        }
         try process.run()
+        // Read on a thread of its own: a readability handler may still be watching a descriptor that is closed already.
+        let said = errors.fileHandleForReading
+        Thread.detachNewThread { [weak self] in
+            while case let data = said.availableData, !data.isEmpty {
+                self?.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+            }
+            silent.finish()
+        }
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
