@@ -73,7 +73,7 @@ struct PageChannelTunnelTests {
                 try await world.expect(503, connecting: "127.0.0.1:\(port)")
                 first.closeNow()
                 var status = 503
-                for _ in 0..<50 where status == 503 {
+                for _ in 0..<1000 where status == 503 {
                     try await Task.sleep(for: .milliseconds(20))
                     status = try await world.status(of: world.head("127.0.0.1:\(port)"))
                 }

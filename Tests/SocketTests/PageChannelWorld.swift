@@ -192,7 +192,7 @@ final class ChannelClient: Sendable {
     func endsSoon() async -> Bool {
         do {
             return try await withTimeLimit(
-                .seconds(5), time: SystemTime(), timeout: { NacreError("test.timeout", "still open") },
+                .seconds(60), time: SystemTime(), timeout: { NacreError("test.timeout", "still open") },
                 operation: { try await self.stream.read() == nil })
         } catch let error as NacreError where error.code == "test.timeout" {
             return false

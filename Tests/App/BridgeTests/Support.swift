@@ -51,7 +51,8 @@ final class Page: Sendable {
 
     /// Waits until `count` texts are here.
     func received(_ count: Int) async -> [JSONValue] {
-        for _ in 0..<2000 where received.count < count { try? await Task.sleep(for: .milliseconds(1)) }
+        let end = ContinuousClock().now + .seconds(60)
+        while received.count < count, ContinuousClock().now < end { try? await Task.sleep(for: .milliseconds(1)) }
         return received
     }
 }

@@ -85,15 +85,17 @@ extension BridgePlugin {
         #expect(received.isEmpty)
         await app.open("stmessages://thread/6")
         await listen(bridge, "nothing", id: "2")
+        try await until { self.received.count >= 1 }
         #expect(received.compactMap { $0["data"]?["url"] } == ["stmessages://thread/6"])
         #expect(try await app.call("getLaunchUrl") == [:])
     }
 
     @Test("A link before the first listener is retained")
-    func retained() async {
+    func retained() async throws {
         let (app, bridge) = plugin()
         await app.open("stmessages://thread/5")
         await listen(bridge, "appUrlOpen", id: "1")
+        try await until { self.received.count >= 1 }
         #expect(received.compactMap { $0["data"]?["url"] } == ["stmessages://thread/5"])
     }
 
@@ -104,6 +106,8 @@ extension BridgePlugin {
         await listen(bridge, "appStateChange", id: "1")
         await app.becomes(active: true)
         await app.becomes(active: true)
+        try await until { self.received.count >= 1 }
+        // A second one would come now.
         try await Task.sleep(for: .milliseconds(20))
         #expect(received.compactMap { $0["data"]?["isActive"] } == [true])
     }
@@ -114,7 +118,7 @@ extension BridgePlugin {
         #expect(await app.back(canGoBack: true) == false)
         await listen(bridge, "backButton", id: "1")
         #expect(await app.back(canGoBack: true))
-        try await Task.sleep(for: .milliseconds(20))
+        try await until { self.received.count >= 1 }
         #expect(received.last?["data"] == ["canGoBack": true])
         _ = try await app.call("toggleBackButtonHandler", ["enabled": false])
         #expect(await app.back(canGoBack: true) == false)

@@ -193,9 +193,10 @@ final class FakeLinks: LinkCapture, UpdateHold {
     }
 }
 
-/// Waits, without a clock, until something is so.
+/// Waits until something is so, a minute at most: a busy machine is slow.
 func eventually(_ what: String = "", _ condition: () async -> Bool) async {
-    for _ in 0..<4000 {
+    let end = ContinuousClock().now + .seconds(60)
+    while ContinuousClock().now < end {
         if await condition() { return }
         await Task.yield()
         try? await Task.sleep(for: .microseconds(250))

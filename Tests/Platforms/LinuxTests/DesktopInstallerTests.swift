@@ -118,7 +118,7 @@
                 // Counted while it is there: it may be gone the moment nobody holds it.
                 most = max(most, withExtendedLifetime(worker) { threads() })
             }
-            for _ in 0..<100 where threads() > 0 { try await Task.sleep(for: .milliseconds(20)) }
+            for _ in 0..<3000 where threads() > 0 { try await Task.sleep(for: .milliseconds(20)) }
             #expect(most > 0 && threads() == 0)
         }
     }

@@ -44,7 +44,7 @@ struct ListenerWorld: Sendable {
     }
 
     /// Sends bytes on a new connection and reads until the server ends it.
-    func exchange(_ bytes: [UInt8], within limit: Duration = .seconds(10)) async throws -> String {
+    func exchange(_ bytes: [UInt8], within limit: Duration = .seconds(60)) async throws -> String {
         let socket = try await connect()
         // The server may refuse before all is sent; what it answered still counts.
         try? await socket.write(bytes)
@@ -61,8 +61,8 @@ struct ListenerWorld: Sendable {
     }
 
     /// Waits until the server has that many descriptors open; the last number seen.
-    func descriptors(settleAt wanted: Int, within limit: Duration = .seconds(10)) async throws -> Int {
-        try await settled(at: wanted, within: limit) { serverDescriptors }
+    func descriptors(settleAt wanted: Int) async throws -> Int {
+        try await settled(at: wanted) { serverDescriptors }
     }
 }
 
@@ -79,13 +79,24 @@ func ending(after body: () async throws -> Void, _ end: () async -> Void) async 
     try result.get()
 }
 
-/// Waits until `value` is `wanted`; the last value seen.
-func settled<Value: Equatable>(
-    at wanted: Value, within limit: Duration = .seconds(10), _ value: () -> Value
-) async throws -> Value {
-    let end = ContinuousClock().now + limit
+/// Waits until `value` is `wanted`, a minute at most: a busy machine is slow; the last value seen.
+func settled<Value: Equatable>(at wanted: Value, _ value: () -> Value) async throws -> Value {
+    let end = ContinuousClock().now + .seconds(60)
     while value() != wanted, ContinuousClock().now < end { try await Task.sleep(for: .milliseconds(20)) }
     return value()
+}
+
+/// Waits until `value` has begun to grow and then grows no more; nil when it reaches `most`, or goes on for a minute.
+func standstill(below most: Int, _ value: () -> Int) async throws -> Int? {
+    let end = ContinuousClock().now + .seconds(60)
+    var before = value()
+    while before < most, ContinuousClock().now < end {
+        try await Task.sleep(for: .milliseconds(500))
+        let now = value()
+        if now == before, now > 0 { return now }
+        before = now
+    }
+    return nil
 }
 
 /// Counts across tasks.
@@ -108,7 +119,7 @@ extension LoopSocket {
     }
 
     /// Reads until `text` has been seen.
-    func read(through text: String, within limit: Duration = .seconds(10)) async throws -> String {
+    func read(through text: String, within limit: Duration = .seconds(60)) async throws -> String {
         var all = ""
         while !all.contains(text) {
             guard let bytes = try await read(upTo: 65_536, until: .after(limit)) else { return all + "<end>" }

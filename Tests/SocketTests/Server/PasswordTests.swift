@@ -186,17 +186,24 @@ private final class Administrator: Sendable {
             end.yield(process.terminationStatus)
             end.finish()
         }
+        let (words, silent) = AsyncStream<Void>.makeStream()
         self.process = process
         ended = Task {
-            for await status in stream { return status }
-            return -1
-        }
-        errors.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+            var status: Int32 = -1
+            for await code in stream { status = code }
+            // What it said last may be read after its end.
+            for await _ in words {}
+            return status
         }
         try process.run()
+        // Read on a thread of its own: a readability handler may still be watching a descriptor that is closed already.
+        let said = errors.fileHandleForReading
+        Thread.detachNewThread { [weak self] in
+            while case let data = said.availableData, !data.isEmpty {
+                self?.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+            }
+            silent.finish()
+        }
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }

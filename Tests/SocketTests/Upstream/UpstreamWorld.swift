@@ -98,7 +98,7 @@ struct ScriptedSocket: Sendable {
     /// Reads one request head; throws at the end of the connection.
     @discardableResult
     func request() async throws -> RequestHead {
-        let head = try await socket.readHead(until: .after(.seconds(10)))
+        let head = try await socket.readHead(until: .after(.seconds(60)))
         lines.add("\(head.method.rawValue) \(head.target)")
         return head
     }
@@ -108,7 +108,7 @@ struct ScriptedSocket: Sendable {
     /// Reads so many bytes of a body.
     func read(_ count: Int) async throws {
         var left = count
-        while left > 0, let bytes = try await socket.read(upTo: left, until: .after(.seconds(10))) {
+        while left > 0, let bytes = try await socket.read(upTo: left, until: .after(.seconds(60))) {
             left -= bytes.count
         }
     }
