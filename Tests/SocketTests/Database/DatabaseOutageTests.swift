@@ -239,11 +239,11 @@ import Testing
         let began = clock.now
         let first = await code { _ = try await database.read { sql in try sql.query("SELECT n FROM t") } }
         #expect(first == "database.unreachable")
-        #expect(clock.now - began < .seconds(10))
+        #expect(clock.now - began < .seconds(30))
         while clock.now - began < .seconds(30) {
             let asked = clock.now
             #expect(await code { _ = try await database.read { sql in try sql.query("SELECT n FROM t") } } != nil)
-            #expect(clock.now - asked < .seconds(5))
+            #expect(clock.now - asked < .seconds(20))
             try await Task.sleep(for: .seconds(1))
         }
         let text = try await #require(throws: NacreError.self) { _ = try await database.read { _ in } }.description
