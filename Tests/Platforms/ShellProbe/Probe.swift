@@ -8,6 +8,7 @@ import NacreGTKShell
 final class Probe: ShellDelegate {
     private unowned let handle: any ShellHandle
     private var retries = 0
+    private var closesSlowly = false
 
     init(_ handle: any ShellHandle) { self.handle = handle }
 
@@ -22,7 +23,9 @@ final class Probe: ShellDelegate {
             let bridge = try? await handle.evaluate("typeof webkit?.messageHandlers?.nacre", in: .bridge)
             return "\(page ?? "failed") \(bridge ?? "failed")"
         case "dev": handle.show(.devServerUnreachable(address: "http://localhost:5173", reason: "connection refused"))
-        case "close": handle.close()
+        case "close", "close slowly":
+            closesSlowly = json == "close slowly"
+            handle.close()
         case "clear": await handle.clearWebsiteData()
         case "replace", "replace later":
             Task { [handle] in
@@ -41,7 +44,13 @@ final class Probe: ShellDelegate {
     func pageFailed(_ reason: String) { say("failed \(reason)") }
     func webProcessCrashed(_ reason: ShellCrash) { say("crashed \(reason.rawValue)") }
     func networkProcessLost() { say("network process lost") }
-    func windowWillClose() async { say("closing") }
+    func windowWillClose() async {
+        say("closing")
+        guard closesSlowly else { return }
+        closesSlowly = false
+        try? await Task.sleep(for: .seconds(3))
+    }
+
     func activated() { say("activated") }
     func deactivated() { say("deactivated") }
 
