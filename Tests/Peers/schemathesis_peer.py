@@ -5,23 +5,17 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import urllib.parse
 import urllib.request
 
+from desktop import free_port
 from report import ROOT, Failed, run, until
 
 BINARIES = pathlib.Path(os.environ.get("NACRE_BINARIES", ROOT / ".build" / "debug"))
 TOOL, SECONDS = sys.argv[1], sys.argv[2]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def session(origin):

@@ -87,10 +87,11 @@ struct ChannelState: Sendable {
                 "The channel's sequence \(taken.max() ?? 0) is not one that a publisher has reached; somebody else has written "
                     + "into the bucket. Look at it with inspect; go on under another channel.")
         }
-        guard payload?.keyEpoch != keySet.epoch || payload?.sequence ?? 0 < Self.implausible else {
+        let signed = payload.flatMap { $0.keyEpoch == keySet.epoch ? $0.sequence : nil } ?? 0
+        guard signed < Self.implausible else {
             throw NacreError(
                 "ota.sequence",
-                "A release key of the channel has signed the sequence \(payload?.sequence ?? 0), which no publisher reaches, and "
+                "A release key of the channel has signed the sequence \(signed), which no publisher reaches, and "
                     + "devices that saw it take nothing under this key set any more: the key was stolen. Put a key set without "
                     + "it (nacre ota keys make, keys put), then publish.")
         }
@@ -139,16 +140,21 @@ extension ReleasePublisher {
         return try manifest(item.bytes, key)
     }
 
+    static func noRoots(_ why: String) -> NacreError {
+        NacreError(
+            "configuration.root_keys",
+            "\(why) Run this beside the app's nacre.json (updates.rootKeys), use --project, or set "
+                + "\(PublisherKeys.rootPublicVariable).")
+    }
+
     /// The key sets that lie in the bucket, as far as the app's roots lead.
     private func keyChain(_ epochs: [Int64]) async throws -> KeyChain {
         guard !epochs.isEmpty else { return KeyChain() }
         guard let roots else {  // guard: publisher-roots
             return KeyChain(
-                fault: NacreError(
-                    "configuration.root_keys",
-                    "The channel \(channel) has key sets, and without the app's root keys nobody can tell them from forged ones. "
-                        + "Run this beside the app's nacre.json (updates.rootKeys), use --project, or set "
-                        + "\(PublisherKeys.rootPublicVariable)."))
+                fault: Self.noRoots(
+                    "The channel \(channel) has key sets, and without the app's root keys nobody can tell them from forged ones."
+                ))
         }
         var documents: [(epoch: Int64, bytes: [UInt8])] = []
         for epoch in epochs.suffix(KeyChain.longest) {

@@ -135,10 +135,8 @@ extension ReleasePublisher {
         let set = try ReleaseKeySet(bytes: envelope.payload)
         let current = try await state().keySet
         guard let roots else {
-            throw NacreError(
-                "configuration.root_keys",
-                "Which root keys does the app have? Run this beside its nacre.json (updates.rootKeys), use --project, or set "
-                    + "\(PublisherKeys.rootPublicVariable): apps take no key set that their roots have not signed.")
+            throw Self.noRoots(
+                "Apps take no key set that their root keys have not signed, and those are not known here.")
         }
         // As an app that has the current set, or only its roots, takes it.
         _ = try ReleaseKeySet(following: current, builtIn: roots, app: app, envelope: envelope)

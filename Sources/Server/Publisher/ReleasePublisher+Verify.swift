@@ -63,16 +63,15 @@ extension ReleasePublisher {
             return nil
         }
         let named = try await source.bytes(ReleaseStore.keySet(channel, epoch), upTo: ReleaseManifest.maximumBytes)
-        let direct = KeyChain([(epoch, named)], from: roots, app: app)
-        if let set = direct.newest { return set }
+        if let set = KeyChain([(epoch, named)], from: roots, app: app).newest { return set }
         // A device that knows older roots only goes from set to set.
         var documents: [(epoch: Int64, bytes: [UInt8])] = []
-        for number in max(1, epoch - Int64(KeyChain.longest) + 1)...max(1, epoch) {
+        for number in max(1, epoch - Int64(KeyChain.longest) + 1)..<max(1, epoch) {
             let key = ReleaseStore.keySet(channel, number)
             guard let bytes = try? await source.bytes(key, upTo: ReleaseManifest.maximumBytes) else { continue }
             documents.append((number, bytes))
         }
-        return KeyChain(documents, from: roots, app: app).newest
+        return KeyChain(documents + [(epoch, named)], from: roots, app: app).newest
     }
 
     private func way(_ what: String, _ bytes: Int?, _ body: () async throws -> Void) async -> VerifiedWay {

@@ -12,26 +12,25 @@ public final class FileBytes: RandomAccessBytes {
     /// Opens a plain file; links are not followed.
     ///
     /// - Throws: `file.read`.
-    public init(_ path: String) throws(NacreError) {
-        descriptor = nacre_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
-        var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG)
-        else {
-            if descriptor >= 0 { nacre_close(descriptor) }
-            throw NacreError("file.read", "\(path) cannot be read as a file; check that it is one, and no link.")
-        }
-        count = Int(status.st_size)
+    public convenience init(_ path: String) throws(NacreError) {
+        try self.init(
+            nacre_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0),
+            or: "\(path) cannot be read as a file; check that it is one, and no link.")
     }
 
     /// An open file, whatever its name means by now. The descriptor is taken over, and closed also where this throws.
     ///
     /// - Throws: `file.read`.
-    package init(adopting open: Int32) throws(NacreError) {
+    package convenience init(adopting open: Int32) throws(NacreError) {
+        try self.init(open, or: "A file that was written cannot be read; it is closed, or none.")
+    }
+
+    private init(_ open: Int32, or fault: String) throws(NacreError) {
         descriptor = open
         var status = stat()
         guard open >= 0, fstat(open, &status) == 0, status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG) else {
             if open >= 0 { nacre_close(open) }
-            throw NacreError("file.read", "A file that was written cannot be read; it is closed, or none.")
+            throw NacreError("file.read", fault)
         }
         count = Int(status.st_size)
     }

@@ -121,7 +121,7 @@ package struct SQLiteConnection: ~Copyable {
     /// The journal mode that the file has afterwards.
     ///
     /// Who switches a new file at the same moment may hold what this connection needs, and the other way round. SQLite
-    /// then says busy at once, without the wait of `busy_timeout`: so one of them has to let go and come again.
+    /// then says busy at once, and asks nobody whether to wait: so one of them has to let go and come again.
     private static func switchToWAL(_ handle: OpaquePointer, patience: Duration) throws(NacreError) -> String? {
         let end = ContinuousClock.now + patience
         while true {

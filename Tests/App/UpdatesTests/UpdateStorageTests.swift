@@ -144,31 +144,65 @@ struct UpdateStorageTests {
 
     @Test("A step back that is cut short anywhere is gone on with", arguments: [CrashDisk.End.killed, .torn, .full])
     func cutShort(end: CrashDisk.End) throws {
-        func ready() throws -> TemporaryFolder {
+        try cutShort(
+            end,
+            ready: { folder in
+                try folder.write("web/db", [0])
+                let storage = WebStorage(folder.path + "/web", SystemDisk())
+                _ = try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true)
+                try folder.write("web/db", [1])
+            },
+            step: { _ = try $0.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false) },
+            then: { folder, storage, step in
+                let outcome = try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+                try storage.settle()
+                #expect(outcome != .kept, step)
+                #expect(folder.read("web/db") == [0], step)
+                #expect(storage.epoch == 0, step)
+            })
+    }
+
+    @Test(
+        "An emptying that was cut short is undone until it is marked: another bundle may be shown after all",
+        arguments: [CrashDisk.End.killed, .torn, .full])
+    func emptyingCutShort(end: CrashDisk.End) throws {
+        try cutShort(
+            end,
+            ready: { folder in
+                try folder.write("web/db", [2])
+                try folder.write("web.epoch", Array("2".utf8))
+            },
+            step: { _ = try $0.prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: false) },
+            then: { folder, storage, step in
+                let isMarked = storage.epoch == 1
+                // A sign-in is under way at the next start, say: what ran goes on.
+                _ = try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: false)
+                try storage.settle()
+                #expect(folder.read("web/db") == (isMarked ? nil : [2]), step)
+            })
+    }
+
+    /// Takes `step` on a disk that ends at each of its steps in turn; after each, looks at what the app's next start finds.
+    private func cutShort(
+        _ end: CrashDisk.End, ready: (TemporaryFolder) throws -> Void, step: (WebStorage) throws -> Void,
+        then look: (TemporaryFolder, WebStorage, Comment) throws -> Void
+    ) throws {
+        func made() throws -> TemporaryFolder {
             let folder = try TemporaryFolder()
             try folder.write("lost/x", [])
-            try folder.write("web/db", [0])
-            let storage = WebStorage(folder.path + "/web", SystemDisk())
-            _ = try storage.prepare(for: 1, from: 0, mayEmpty: false, keepsCopy: true)
-            try folder.write("web/db", [1])
+            try ready(folder)
             return folder
         }
         let probe = CrashDisk(root: "/tmp", stop: nil)
-        let whole = try ready()
-        _ = try WebStorage(whole.path + "/web", probe).prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+        let whole = try made()
+        try step(WebStorage(whole.path + "/web", probe))
         for stop in 1...probe.steps {
-            let folder = try ready()
+            let folder = try made()
             let disk = CrashDisk(root: folder.path + "/lost", stop: stop, end: end)
-            _ = try? WebStorage(folder.path + "/web", disk).prepare(
-                for: 0, from: 0, mayEmpty: false, keepsCopy: false)
+            try? step(WebStorage(folder.path + "/web", disk))
             // As each start of the app does first.
             try SystemDisk().makeFolder(folder.path + "/web")
-            let storage = WebStorage(folder.path + "/web", SystemDisk())
-            let outcome = try storage.prepare(for: 0, from: 0, mayEmpty: false, keepsCopy: false)
-            try storage.settle()
-            #expect(outcome != .kept, "step \(stop)")
-            #expect(folder.read("web/db") == [0], "step \(stop)")
-            #expect(storage.epoch == 0, "step \(stop)")
+            try look(folder, WebStorage(folder.path + "/web", SystemDisk()), "step \(stop)")
             #expect(try left(in: folder) == ["web", "web.epoch"], "step \(stop)")
         }
     }
@@ -176,35 +210,6 @@ struct UpdateStorageTests {
     private func left(in folder: TemporaryFolder) throws -> [String] {
         // A mark that was half written is no more than that, and the next one takes its place.
         try SystemDisk().names(in: folder.path).filter { $0.hasPrefix("web") && $0 != "web.epoch.new" }
-    }
-
-    @Test(
-        "An emptying that was cut short is undone until it is marked: another bundle may be shown after all",
-        arguments: [CrashDisk.End.killed, .torn, .full])
-    func emptyingCutShort(end: CrashDisk.End) throws {
-        func ready() throws -> TemporaryFolder {
-            let folder = try TemporaryFolder()
-            try folder.write("lost/x", [])
-            try folder.write("web/db", [2])
-            try folder.write("web.epoch", Array("2".utf8))
-            return folder
-        }
-        let probe = CrashDisk(root: "/tmp", stop: nil)
-        let whole = try ready()
-        _ = try WebStorage(whole.path + "/web", probe).prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: false)
-        for stop in 1...probe.steps {
-            let folder = try ready()
-            let disk = CrashDisk(root: folder.path + "/lost", stop: stop, end: end)
-            _ = try? WebStorage(folder.path + "/web", disk).prepare(for: 1, from: 0, mayEmpty: true, keepsCopy: false)
-            try SystemDisk().makeFolder(folder.path + "/web")
-            let storage = WebStorage(folder.path + "/web", SystemDisk())
-            let isMarked = storage.epoch == 1
-            // A sign-in is under way at the next start, say: what ran goes on.
-            _ = try storage.prepare(for: 2, from: 0, mayEmpty: false, keepsCopy: false)
-            try storage.settle()
-            #expect(folder.read("web/db") == (isMarked ? nil : [2]), "step \(stop)")
-            #expect(try left(in: folder) == ["web", "web.epoch"], "step \(stop)")
-        }
     }
 
     /// A device on which 1.1 has raised the storage and crashed: the next start goes back.
